@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.cli.option_wording import error_words, in_options
+from penchant.cli.option_wording import error_text, word_as_options
 from penchant.errors import MarkedText, format_for_python, mark_argument, mark_quoted_argument
 from penchant.tables.numbers import text_advice
 from penchant.tables.play_columns import play_columns
@@ -79,23 +79,23 @@ def test_a_message_names_what_its_reader_can_change(of):
     said = made()
     if isinstance(said, pn.errors.DataError):
         assert python in str(said)
-        assert typed in error_words(said)
+        assert typed in error_text(said)
     else:
         assert python in format_for_python(said)
-        assert typed in in_options(said)
+        assert typed in word_as_options(said)
 
 
 def test_an_error_words_its_fields_with_the_remedy_on_a_line_of_its_own():
     fix = f"Pass {mark_argument('level', 0.95)}."
     error = pn.errors.DataError("level", "must be < 1", got=2, where="at decision 3", fix=fix)
     assert str(error) == "level must be < 1; got 2 at decision 3.\nPass level=0.95."
-    assert error_words(error) == "--level must be < 1; got 2 at decision 3.\nPass --level 0.95."
+    assert error_text(error) == "--level must be < 1; got 2 at decision 3.\nPass --level 0.95."
 
 
 def test_a_sentence_of_a_result_is_python_s_until_it_is_worded_for_another_reader():
     text = MarkedText(f"Use {mark_argument('method', 'firth')}.")
     assert text == "Use method='firth'."
-    assert in_options(pickle.loads(pickle.dumps(text))) == "Use --method firth."
+    assert word_as_options(pickle.loads(pickle.dumps(text))) == "Use --method firth."
 
 
 def _in_strings(tree):

@@ -9,7 +9,7 @@ import pytest
 
 import penchant as pn
 from cli.trips import HEADER, OPTIONS, csv
-from penchant.files.output import parsed
+from penchant.files.output import parse_json
 
 
 def choices_of(rows, **more):
@@ -27,7 +27,7 @@ def choices_of(rows, **more):
 def document(ended, code=0):
     """Strict JSON: no NaN, no key twice."""
     assert ended.code == code, ended.err
-    return parsed(ended.out.encode(), "stdout")
+    return parse_json(ended.out.encode(), "stdout")
 
 
 def estimates(content):

@@ -10,13 +10,13 @@ import pytest
 
 from penchant._version import __version__
 from penchant.cli import main
-from penchant.cli.main import EXAMPLES, USUAL, app, run, topics
+from penchant.cli.main import EXAMPLES, USUAL_OPTIONS, app, options_by_topic, run
 
 COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
 COMMANDS += ["ask", "assist", "believe", "serve", "play", "export", "forget", "backup"]
 COMMANDS += ["completion"]
-FOUND = main._arguments
+FOUND = main._command_arguments
 
 
 @cache
@@ -29,7 +29,7 @@ def arguments(command):
 def found_once():
     """Find what a command takes once for all pages about it."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(main, "_arguments", lambda _, command: arguments(command))
+        patched.setattr(main, "_command_arguments", lambda _, command: arguments(command))
         yield
 
 
@@ -86,17 +86,17 @@ def test_help_and_wrong_usage_load_no_numerical_library():
     assert ended.stderr.splitlines()[-1] == "[0, 0, 0, 2] []"
 
 
-@pytest.mark.parametrize("command", USUAL)
+@pytest.mark.parametrize("command", USUAL_OPTIONS)
 def test_the_first_screen_of_help_fits_one_and_has_an_example(penchant, command):
     lines = penchant(command, "--help").out.splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 80
     first = EXAMPLES[command][0].splitlines()[0]
     assert f"  {first}" in lines and f"{command} --help-all" in lines[-1]
     shown = {line.split()[0] for line in lines if line.startswith("  --")}
-    assert shown == {f"--{name.replace('_', '-')}" for name in USUAL[command]}
+    assert shown == {f"--{name.replace('_', '-')}" for name in USUAL_OPTIONS[command]}
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in USUAL])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in USUAL_OPTIONS])
 def test_small_commands_say_all_on_one_screen(penchant, command):
     lines = penchant(command, "--help").out.splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 80
@@ -173,11 +173,11 @@ def test_zsh_runs_what_it_finds_in_fpath_and_completes_files():
     assert alone and all(line.endswith(":_files' \\") for line in alone)
 
 
-@pytest.mark.parametrize("command", USUAL)
+@pytest.mark.parametrize("command", USUAL_OPTIONS)
 def test_the_first_screen_lists_topics_that_tell_every_option(penchant, command):
     first = penchant(command, "--help").out
     told = ""
-    for topic, options in topics(app, command).items():
+    for topic, options in options_by_topic(app, command).items():
         assert f"{topic} ({len(options)})" in first
         page = penchant(command, f"--help={topic}")
         assert page.code == 0 and max(map(len, page.out.splitlines())) <= 80
@@ -193,7 +193,7 @@ def test_a_topic_may_stand_apart_and_an_unknown_one_is_refused(penchant, refused
     assert "--help must be followed by a topic of penchant fit" in refused("fit", "--help=x")
 
 
-@pytest.mark.parametrize("command", USUAL)
+@pytest.mark.parametrize("command", USUAL_OPTIONS)
 def test_examples_of_help_use_options_that_there_are(command):
     known = {name for argument in arguments(command) for name in argument.names}
     for example in EXAMPLES[command]:

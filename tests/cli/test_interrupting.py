@@ -15,11 +15,14 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 
 DEAF = """
 import time
-from penchant.cli.terminal import heed_interrupts, when_interrupted
-from penchant.files.output import written
+from penchant.cli.terminal import install_interrupt_handlers, message_if_interrupted
+from penchant.files.output import atomic_write
 
-heed_interrupts()
-with when_interrupted(lambda: "half is kept."), written("out.csv", overwrite=True) as file:
+install_interrupt_handlers()
+with (
+    message_if_interrupted(lambda: "half is kept."),
+    atomic_write("out.csv", overwrite=True) as file,
+):
     file.write_text("half")
     while True:
         try:
@@ -30,16 +33,16 @@ with when_interrupted(lambda: "half is kept."), written("out.csv", overwrite=Tru
 """
 LATE = """
 import signal
-from penchant.cli.terminal import heed_interrupts
-from penchant.files.output import written
+from penchant.cli.terminal import install_interrupt_handlers
+from penchant.files.output import atomic_write
 
-heed_interrupts()
+install_interrupt_handlers()
 try:
     signal.raise_signal(signal.SIGINT)
 except KeyboardInterrupt:
     pass
 try:
-    with written("out.csv", overwrite=True) as file:
+    with atomic_write("out.csv", overwrite=True) as file:
         file.write_text("new")
 except KeyboardInterrupt:
     print("heeded")
@@ -47,7 +50,7 @@ except KeyboardInterrupt:
 
 HALF_BUILT = """
 import signal
-from penchant.cli.terminal import heed_interrupts
+from penchant.cli.terminal import install_interrupt_handlers
 
 class Built:
     def __init__(self):
@@ -57,7 +60,7 @@ class Built:
     def __del__(self):
         self.part
 
-heed_interrupts()
+install_interrupt_handlers()
 try:
     Built()
 except KeyboardInterrupt:

@@ -6,7 +6,7 @@ import pytest
 
 from cli.plays import HEADER, played
 from cli.trips import csv
-from penchant.cli.terminal import say, wrapped
+from penchant.cli.terminal import say, wrap_text
 
 SCHEMA = ("--schema", "reading.toml")
 
@@ -99,7 +99,7 @@ def test_a_terminal_gets_whole_words_and_a_pipe_one_line(monkeypatch, capsys):
 
 
 def test_lines_stay_lines():
-    assert wrapped("one\n\ntwo", 20) == "one\n\ntwo"
+    assert wrap_text("one\n\ntwo", 20) == "one\n\ntwo"
 
 
 def test_commands_are_listed_in_the_order_one_needs_them(penchant):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from penchant.errors import DataError
 from penchant.files.delimited_text import copy_delimited
 from penchant.files.table import read_table
-from penchant.files.text_source import source
+from penchant.files.text_source import source_from_path
 
 CELLS = [
     ["1", "2", "30"],
@@ -38,7 +38,7 @@ def copied(tmp_path, text, portion):
     file = tmp_path / "t.csv"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     copy = tmp_path / "t.parquet"
-    copy_delimited(source(file), copy, portion=portion)
+    copy_delimited(source_from_path(file), copy, portion=portion)
     return pq.read_table(copy), read_table(file)
 
 
@@ -102,7 +102,7 @@ def test_bad_lines_are_named_as_when_read_whole(tmp_path, text, message):
     with pytest.raises(DataError, match=message) as whole:
         read_table(file)
     with pytest.raises(DataError, match=message) as part:
-        copy_delimited(source(file), tmp_path / "t.parquet", portion=16)
+        copy_delimited(source_from_path(file), tmp_path / "t.parquet", portion=16)
     assert str(part.value) == str(whole.value)
 
 
@@ -111,4 +111,4 @@ def test_quotes_that_hide_every_end_of_line(tmp_path, monkeypatch):
     file = tmp_path / "t.csv"
     file.write_text("a,b\n" + '5" x,1\n' + "1,2\n" * 99)
     with pytest.raises(DataError, match=r"(?s)t\.csv must close every quote.*Double the quotes"):
-        copy_delimited(source(file), tmp_path / "t.parquet", portion=32)
+        copy_delimited(source_from_path(file), tmp_path / "t.parquet", portion=32)

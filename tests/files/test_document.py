@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from penchant.errors import DataError
-from penchant.files.output import field, json_text, read_document, read_json, write_json
+from penchant.files.output import document_field, json_text, read_document, read_json, write_json
 
 
 @pytest.fixture
@@ -144,14 +144,14 @@ def test_a_missing_field_is_named_with_the_nearest_one():
     with pytest.raises(
         DataError, match=r"d.json must have a field 'theta'; got none.\nDid you mean"
     ):
-        field({"teta": 1}, "theta", list, "d.json")
+        document_field({"teta": 1}, "theta", list, "d.json")
 
 
 def test_a_field_of_the_wrong_kind_is_named():
     with pytest.raises(DataError, match="must have int or float in its field 'nu'; got str"):
-        field({"nu": "1"}, "nu", (int, float), "d.json")
+        document_field({"nu": "1"}, "nu", (int, float), "d.json")
 
 
 def test_a_field_is_returned():
-    assert field({"nu": 2.5}, "nu", (int, float), "d.json") == 2.5
-    assert field({"ok": False}, "ok", bool, "d.json") is False
+    assert document_field({"nu": 2.5}, "nu", (int, float), "d.json") == 2.5
+    assert document_field({"ok": False}, "ok", bool, "d.json") is False

@@ -28,8 +28,8 @@ def test_rows_are_told_by_line_and_file(tmp_path):
     _file(tmp_path, "a.csv", "x,y\n1,2\n3,4\n")
     last = _file(tmp_path, "b.csv", "x,y\n\n5,6\n")
     raw = read_raw(tmp_path / "*.csv")
-    assert raw.located("wrong at row 2") == f"wrong at line 3 of {last}"
-    assert raw.located("wrong at row 0", [2]) == f"wrong at line 3 of {last}"
+    assert raw.word_in_lines("wrong at row 2") == f"wrong at line 3 of {last}"
+    assert raw.word_in_lines("wrong at row 0", [2]) == f"wrong at line 3 of {last}"
 
 
 def test_tables_of_two_kinds_are_shown_and_asked(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.files import atomic_files
-from penchant.files.atomic_files import check_writable, locked
+from penchant.files.atomic_files import check_writable, lock_file
 from penchant.files.output import write_table, write_text
 from penchant.files.table import read_table
 
@@ -217,7 +217,7 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
     (tmp_path / "a.txt").write_text("old")
     with (
         pytest.raises(KeyboardInterrupt),
-        atomic_files.written(tmp_path / "a.txt", overwrite=True) as temporary,
+        atomic_files.atomic_write(tmp_path / "a.txt", overwrite=True) as temporary,
     ):
         temporary.write_text("half")
         raise KeyboardInterrupt
@@ -228,7 +228,7 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_a_file_made_meanwhile_is_not_replaced(tmp_path):
     with (
         pytest.raises(DataError, match="another program made this file meanwhile"),
-        atomic_files.written(tmp_path / "a.txt", overwrite=False) as temporary,
+        atomic_files.atomic_write(tmp_path / "a.txt", overwrite=False) as temporary,
     ):
         temporary.write_text("mine")
         (tmp_path / "a.txt").write_text("theirs")
@@ -242,7 +242,7 @@ def test_a_second_process_is_refused_and_told_who_writes(tmp_path):
         "import sys; from penchant.files.output import write_text\n"
         "write_text(sys.argv[1], 'theirs', overwrite=True)\n"
     )
-    with locked(file):
+    with lock_file(file):
         done = subprocess.run(
             [sys.executable, "-c", program, str(file)], capture_output=True, text=True, check=False
         )
@@ -253,7 +253,7 @@ def test_a_second_process_is_refused_and_told_who_writes(tmp_path):
 
 
 def test_who_holds_the_lock_may_write(tmp_path):
-    with locked(tmp_path / "a.txt"):
+    with lock_file(tmp_path / "a.txt"):
         write_text(tmp_path / "a.txt", "mine", overwrite=False)
         assert names(tmp_path) == [".a.txt.lock", "a.txt"]
     assert names(tmp_path) == ["a.txt"]

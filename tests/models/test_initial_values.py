@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.cli.option_wording import in_options
+from penchant.cli.option_wording import word_as_options
 from penchant.errors import DataError, format_for_python
 from penchant.models.model import natural_parameters
 from restless import people
@@ -90,7 +90,7 @@ def test_a_start_outside_the_rewards_is_said_with_the_remedies(name, sign):
     assert f"{setting} = 0 lies outside the rewards ({low:g} to {high:g})" in notes
     assert f"the middle of the rewards ({setting}={sign * 52.5:g})" in notes
     assert (f"Estimate it ({setting}=None), or give" in notes) == (name in ("q", "ucb1", "kalman"))
-    typed = in_options(said)
+    typed = word_as_options(said)
     assert f"--settings {setting}={sign * 52.5:g}" in typed
     assert f"{setting}=None" not in typed
 

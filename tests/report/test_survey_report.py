@@ -32,10 +32,13 @@ def survey(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(survey):
     from penchant.cli.study_command import read_experiment
-    from penchant.cli.workflow_options import Compared, Experiment, Played
+    from penchant.cli.workflow_options import GroupingOptions, StudyExperimentOptions, TableOptions
 
     data, model = read_experiment(
-        str(survey), Played(), Compared(condition=["region"]), Experiment(price="cost")
+        str(survey),
+        TableOptions(),
+        GroupingOptions(condition=["region"]),
+        StudyExperimentOptions(price="cost"),
     )
     return pn.study(data, model, population=True, n_replicates=0, threads=1)
 

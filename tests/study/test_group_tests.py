@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.cli.option_wording import in_options
+from penchant.cli.option_wording import word_as_options
 from penchant.errors import DataError
 from penchant.models.model import natural_parameters
 from penchant.report.study_sentences import methods, question, summary_sentences
@@ -210,7 +210,7 @@ def test_the_methods_say_nothing_of_what_was_not_done_and_speak_the_language_of_
     assert "egret" not in " ".join([*summary_sentences(mixed), called]) and "--" not in called
     assert "parameter_prior=ScaledPrior()" in summary_sentences(mixed)[1]
     assert "--" not in " ".join(summary_sentences(mixed))
-    assert "--prior weak" in in_options(summary_sentences(mixed)[1])
+    assert "--prior weak" in word_as_options(summary_sentences(mixed)[1])
 
 
 def test_the_report_asks_whether_the_groups_differ(mixed):

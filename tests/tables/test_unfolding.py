@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 
 import penchant as pn
-from penchant.files.folder import Raw
+from penchant.files.folder import RawTable
 from penchant.tables.source_table import SourceTable
 from penchant.tables.unfolding import unfold_lists, unfold_numbered
 
 
 def source(**columns):
-    return SourceTable.of(Raw(pa.table(columns)))
+    return SourceTable.of(RawTable(pa.table(columns)))
 
 
 def test_lists_over_decisions_become_rows():

@@ -1,4 +1,4 @@
-"""What `assist` does: the advice that a machine would have given to recorded play."""
+"""The command `assist`: advice that a machine would have given in recorded play."""
 
 from __future__ import annotations
 
@@ -13,21 +13,25 @@ import pyarrow.csv as pa_csv
 
 from penchant.assistance.assistant_beliefs import Field
 from penchant.assistance.shared_autonomy import assist
-from penchant.cli.fit_model_command import play_for, ready_model
+from penchant.cli.fit_model_command import load_play_and_model, model_before_data
 from penchant.cli.options import Agent
-from penchant.cli.result_output import kept
+from penchant.cli.result_output import reserve_outputs
 from penchant.cli.terminal import check_file, say
-from penchant.cli.workflow_options import Assisted, Played, Written
+from penchant.cli.workflow_options import AssistantOptions, OutputOptions, TableOptions
 from penchant.errors import DataError
-from penchant.files.output import TABLES, json_text, write_table
+from penchant.files.output import OUTPUT_SUFFIXES, json_text, write_table
 from penchant.models.setting_warnings import received_rewards
 from penchant.tables.events import NOTHING
 
 
 def run_assist(
-    file: str | None, table: Played, agent: Agent, asked: Assisted, written: Written
+    file: str | None,
+    table: TableOptions,
+    agent: Agent,
+    assistant: AssistantOptions,
+    output_options: OutputOptions,
 ) -> int:
-    """Print what the machine would have said to every choice; the exit code."""
+    """Run `assist`: print the machine's advice on every choice; return the exit code."""
     check_file(file)
     if agent.model not in (None, "ucl"):
         raise DataError(
@@ -40,26 +44,28 @@ def run_assist(
         raise DataError(
             "--length-scale", "must be given", got="none", fix="Try --length-scale 4, the paper's."
         )
-    with kept(written, TABLES, read=file):
+    with reserve_outputs(output_options, OUTPUT_SUFFIXES, read=file):
         agent, data, history = replace(agent, model="ucl"), table.data(), table.history()
-        reading, model = play_for(ready_model(agent, data, history), file, data, history, agent)
+        reading, model = load_play_and_model(
+            model_before_data(agent, data, history), file, data, history, agent
+        )
         paid = received_rewards(reading.data)
         machine = Field(
             model.locations,
-            mean=float(paid.mean()) if asked.field_mean is None else asked.field_mean,
-            sd=(float(paid.std()) or 1.0) if asked.field_sd is None else asked.field_sd,
-            length_scale=asked.field_length,
+            mean=float(paid.mean()) if assistant.field_mean is None else assistant.field_mean,
+            sd=(float(paid.std()) or 1.0) if assistant.field_sd is None else assistant.field_sd,
+            length_scale=assistant.field_length,
             noise_variance=model.noise_variance,
         )
         say(f"Machine: {machine!r}.")
-        rows = _said(reading.data, model, machine)
+        rows = _advice_rows(reading.data, model, machine)
         made = pa.Table.from_pylist(rows)
-        if written.output is not None:
-            write_table(written.output, made, overwrite=written.overwrite)
-        elif written.json:
+        if output_options.output is not None:
+            write_table(output_options.output, made, overwrite=output_options.overwrite)
+        elif output_options.json:
             print(json_text(rows), end="")
         else:
-            print(_csv(made), end="")
+            print(_csv_text(made), end="")
     n = sum(row["kind"] == "suggest" for row in rows)
     say(
         f"{n} suggestions would have been made of {len(rows)} choices. Nobody heard them: this "
@@ -68,7 +74,7 @@ def run_assist(
     return 0
 
 
-def _said(episodes: Sequence[Any], model: Any, machine: Field) -> list[dict[str, Any]]:
+def _advice_rows(episodes: Sequence[Any], model: Any, machine: Field) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     by_subject: dict[Any, list[Any]] = {}
     for episode in episodes:
@@ -77,18 +83,18 @@ def _said(episodes: Sequence[Any], model: Any, machine: Field) -> list[dict[str,
         helper = assist(model, machine, mode="suggest", unassisted=None)
         for episode in own:
             for k in range(episode.n_events):
-                chosen, done = int(episode.chosen[k]), int(episode.executed[k])
-                if NOTHING in (chosen, done) or not episode.is_choice[k]:
+                chosen, executed = int(episode.chosen[k]), int(episode.executed[k])
+                if NOTHING in (chosen, executed) or not episode.is_choice[k]:
                     continue
                 helper.proposed(chosen)
                 reward = float(episode.rewards[k])
-                helper.record_unassisted(done, None if np.isnan(reward) else reward)
+                helper.record_unassisted(executed, None if np.isnan(reward) else reward)
                 rows.append({"subject": subject, "block": episode.block, **helper.log[-1]})
             helper.end_episode()
     return rows
 
 
-def _csv(table: pa.Table) -> str:
+def _csv_text(table: pa.Table) -> str:
     text = io.BytesIO()
     pa_csv.write_csv(table, text)
     return text.getvalue().decode()

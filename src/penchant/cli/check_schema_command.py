@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penchant.cli.options import Data, History
 from penchant.cli.schema_questions import numbered_questions
-from penchant.cli.table_input import open_raw, schema_typed
+from penchant.cli.table_input import open_raw, schema_from_options
 from penchant.cli.terminal import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_text
@@ -35,10 +35,10 @@ def run_check_schema(
             "FILE", "must be given with --write or --schema", got="none", fix="Name the table."
         )
     raw = open_raw(file, data)
-    typed = schema_typed(data, history, None, raw.table.column_names)
+    typed = schema_from_options(data, history, None, raw.table.column_names)
     found = draft_of(raw, typed)
     reading = None if found.questions else read_raw_by_schema(raw, typed)
-    shown = [one for one in found.questions if one.is_shown] or found.questions
+    open_questions = [one for one in found.questions if one.is_shown] or found.questions
     schema = found.draft if reading is None or reading.schema is None else reading.schema
     if write is not None:
         write_text(write, schema.to_toml(found.questions) + "\n", overwrite=True)
@@ -56,8 +56,8 @@ def run_check_schema(
         begin = "This is" if reading.kind == "choices" else "These are"
         print("\n".join([f"{begin} {TITLES[reading.kind]}.", *decision_examples(reading)]))
     else:
-        print(f"{format_count(len(shown), 'question')} open.")
-        print(numbered_questions(shown))
+        print(f"{format_count(len(open_questions), 'question')} open.")
+        print(numbered_questions(open_questions))
     if write is not None:
         say(f"Schema: {write}. Use it by --schema {write}.")
     return 1 if found.questions else 0

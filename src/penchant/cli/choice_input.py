@@ -1,4 +1,4 @@
-"""From the command line's file and columns to choices."""
+"""Choices read from the file and the columns that were typed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from penchant import datasets
 from penchant._typing import Vector
 from penchant.choices import Choices, decision_values
 from penchant.cli.options import Data, Terms
-from penchant.cli.table_input import kind_and_task, open_raw, read_typed, said, schema_typed
+from penchant.cli.table_input import (
+    open_raw,
+    read_with_schema,
+    report_reading,
+    schema_from_options,
+    table_kind_and_task,
+)
 from penchant.cli.terminal import say
 from penchant.errors import DataError, closest_match_hint, format_names, mark_argument
 from penchant.reading.formula_sets import attribute_sets
@@ -21,13 +27,13 @@ from penchant.tables.offer_columns import is_offers
 from penchant.tables.play_columns import is_play
 from penchant.tables.reading import Reading, ReadingKind
 
-OF_LONG = (*(one.name for one in dataclasses.fields(LongColumns)), "weight_kind")
+LONG_TABLE_ARGUMENTS = (*(one.name for one in dataclasses.fields(LongColumns)), "weight_kind")
 
 
 def load_choices(
     file: str | None, data: Data, terms: Terms, *, by_subject: bool = False
 ) -> Choices:
-    """Read the table and make choices of it; with `by_subject`, who is known is told apart."""
+    """Read a table of choices; `by_subject` keeps subjects apart where a column names them."""
     if (file is None) == (data.example is None):
         raise DataError(
             "path",
@@ -36,7 +42,7 @@ def load_choices(
             fix="Try penchant fit --example travel-mode.",
         )
     if data.example is not None:
-        return _example(data.example, data, terms)
+        return _load_example(data.example, data, terms)
     if data.wide and not (data.options and data.explanatory):
         raise DataError(
             "--wide",
@@ -45,18 +51,18 @@ def load_choices(
             f"{', '.join(data.explanatory) or 'none'}",
             fix="For columns price_car and price_bus: --explanatory price --options car,bus.",
         )
-    if data.schema is None and not _says_choices(data, terms) and file != "-":
+    if data.schema is None and not _has_choice_options(data, terms) and file != "-":
         _refuse_other_kinds(file, data)
     reading = read_choices(file, data, terms)
-    choices = with_formula(reading, data.attributes)
-    choices = _with_terms(choices, terms, reading)
+    choices = select_attributes(reading, data.attributes)
+    choices = _add_terms(choices, terms, reading)
     if data.subject is not None or choices.subject is None or by_subject:
         return choices
     _say_unused(reading.columns["subject"])
     return dataclasses.replace(choices, subject=None, subject_labels=None)
 
 
-def _says_choices(data: Data, terms: Terms) -> bool:
+def _has_choice_options(data: Data, terms: Terms) -> bool:
     """Whether an option that was typed is for options with attributes alone."""
     typed = (data.option, data.explanatory, data.wide, data.attributes, data.opt_out)
     return (
@@ -68,7 +74,7 @@ def _says_choices(data: Data, terms: Terms) -> bool:
 
 def _refuse_other_kinds(file: str | None, data: Data) -> None:
     """Refuse a table of another kind without a model, and say which models there are."""
-    kind, task = kind_and_task(file, data, None)
+    kind, task = table_kind_and_task(file, data, None)
     if kind in ("offers", "play"):
         named = None if task is None else task_named(task)
         refuse_without_model(kind, named)
@@ -98,18 +104,20 @@ def refuse_without_model(kind: ReadingKind, task: NamedTask | None = None) -> No
 
 
 def read_choices(file: str | None, data: Data, terms: Terms) -> Reading:
-    """The choice experiment; says what was taken for what."""
+    """Read a choice experiment, and print the role of each column."""
     raw = open_raw(file, data)
     names = list(raw.table.column_names)
     for name in terms.interact:
-        role(name, names, "interact")
-    kind: ReadingKind | None = "choices" if data.schema or _says_choices(data, terms) else None
-    schema = schema_typed(data, None, kind, names)
-    return said(read_typed(raw, schema, data, "choices"))
+        column_of_role(name, names, "interact")
+    kind: ReadingKind | None = (
+        "choices" if data.schema or _has_choice_options(data, terms) else None
+    )
+    schema = schema_from_options(data, None, kind, names)
+    return report_reading(read_with_schema(raw, schema, data, "choices"))
 
 
-def with_formula(reading: Reading, formula: str | None) -> Choices:
-    """The choices with the variables of a formula; all of them without one."""
+def select_attributes(reading: Reading, formula: str | None) -> Choices:
+    """Select the variables of a formula; all of them without a formula."""
     choices: Choices = reading.data
     if formula is None:
         return choices
@@ -121,7 +129,7 @@ def _say_unused(who: str) -> None:
     say(f"Note: column {who} is not used; {mark_argument('subject', who)} gives one estimate each.")
 
 
-def _example(name: str, data: Data, terms: Terms) -> Choices:
+def _load_example(name: str, data: Data, terms: Terms) -> Choices:
     known = datasets.dataset(name)
     if known.offers:
         raise DataError(
@@ -131,8 +139,8 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
             fix="Add --model hyperbolic.",
         )
     say(f"Data: {known.name}. {known.description}")
-    own = not data.explanatory and terms == Terms()
-    attributes = [attribute for attribute, _ in known.interactions] if own else []
+    has_usual_variables = not data.explanatory and terms == Terms()
+    attributes = [attribute for attribute, _ in known.interactions] if has_usual_variables else []
     roles = dataclasses.replace(
         data,
         decision=data.decision or [known.decision],
@@ -143,20 +151,20 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
     )
     table = datasets.load(known.name)
     columns = list(table.column_names)
-    interact = [role(name, columns, "interact") for name in terms.interact]
-    given = {**long_arguments(roles), "explanatory": [*roles.explanatory, *interact]}
+    interact = [column_of_role(name, columns, "interact") for name in terms.interact]
+    given = {**long_table_arguments(roles), "explanatory": [*roles.explanatory, *interact]}
     missing: Literal["error", "drop_set"] = "drop_set" if data.missing == "drop-set" else "error"
     choices: Choices = Choices.from_frame(table, **given, missing=missing)
-    choices = _with_terms(choices, terms)
-    if not own:
+    choices = _add_terms(choices, terms)
+    if not has_usual_variables:
         return choices
     for attribute, options in known.interactions:
         choices = choices.with_interaction(attribute, options=list(options))
     return choices if known.reference is None else choices.with_constants(known.reference)
 
 
-def role(given: str | None, columns: list[str], name: str) -> str:
-    """The column given, or the one whose name says the role."""
+def column_of_role(given: str | None, columns: list[str], name: str) -> str:
+    """Name of the column of a role: the one typed, or the one of a usual name."""
     if given is not None:
         if given not in columns:
             raise DataError(
@@ -177,31 +185,31 @@ def role(given: str | None, columns: list[str], name: str) -> str:
     return found
 
 
-def long_arguments(roles: Data) -> dict[str, Any]:
+def long_table_arguments(roles: Data) -> dict[str, Any]:
     """The columns of a long table, as `Choices.from_frame` and `scan` take them."""
-    return {name: getattr(roles, name) for name in OF_LONG} | {
+    return {name: getattr(roles, name) for name in LONG_TABLE_ARGUMENTS} | {
         "weight_kind": roles.weight_kind or "frequency"
     }
 
 
-def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
-    """Which column plays which part: as given, or by its usual name."""
+def complete_long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
+    """Complete the roles of columns that were typed by the columns of usual names."""
     if data.option is None and not data.explanatory:
         task = task_of_columns(columns)
         if task is not None or is_offers(columns) or is_play(columns):
             refuse_without_model("offers" if is_offers(columns) else "play", task)
-    decision = data.decision or [role(None, columns, "decision")]
+    decision = data.decision or [column_of_role(None, columns, "decision")]
     roles = dataclasses.replace(
         data,
-        decision=[role(name, columns, "decision") for name in decision],
-        option=role(data.option, columns, "option"),
-        chosen=role(data.chosen, columns, "chosen"),
+        decision=[column_of_role(name, columns, "decision") for name in decision],
+        option=column_of_role(data.option, columns, "option"),
+        chosen=column_of_role(data.chosen, columns, "chosen"),
     )
-    return roles if data.explanatory else _with_other_columns(roles, terms, columns)
+    return roles if data.explanatory else _add_other_columns(roles, terms, columns)
 
 
-def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
-    """Every column without another part as a variable; says so."""
+def _add_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
+    """Use every column without a role as a variable, and print which these are."""
     weight = roles.weight or ("weight" if "weight" in columns else None)
     parts = {
         "decision": ", ".join(roles.decision),
@@ -224,7 +232,7 @@ def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
     return dataclasses.replace(roles, weight=weight, explanatory=variables)
 
 
-def _with_terms(choices: Choices, terms: Terms, reading: Reading | None = None) -> Choices:
+def _add_terms(choices: Choices, terms: Terms, reading: Reading | None = None) -> Choices:
     """Add interactions and constants of options, where asked."""
     reference = terms.constants
     labels = {str(label): label for label in choices.option_labels or ()}
@@ -238,6 +246,6 @@ def _with_terms(choices: Choices, terms: Terms, reading: Reading | None = None) 
 
 
 def _value_per_decision(reading: Reading, name: str) -> Vector:
-    """A column that is no attribute of the options, by decision."""
+    """Values per decision of a column that is no attribute of the options."""
     values = column_floats(open_frame(reading.table), name, "interact")[reading.arguments["rows"]]
     return decision_values(values, reading.data.first_row, reading.data.available, name)

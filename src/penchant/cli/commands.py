@@ -7,53 +7,59 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from penchant.cli.live_options import Playing, Questions, Said, Served, Wanted
+from penchant.cli.live_options import (
+    AskOptions,
+    AskOutputOptions,
+    PlayOptions,
+    QuestionTables,
+    ServeOptions,
+)
 from penchant.cli.options import (
     Agent,
     Data,
+    EstimationOptions,
     Experiments,
+    FitOutputOptions,
     Flag,
     History,
-    Model,
     ModelName,
-    Show,
     TaskName,
     Terms,
     World,
 )
 from penchant.cli.workflow_options import (
-    Analysis,
-    Assisted,
-    Believed,
-    Compared,
-    Contest,
-    Described,
-    Experiment,
-    Goal,
-    Judged,
-    Kept,
-    People,
-    PeopleOfEach,
-    Played,
-    Populated,
-    Prediction,
-    Regained,
-    Rivals,
-    Sets,
-    Simulated,
-    Written,
-    WrittenPopulation,
-    WrittenTable,
+    AnalysisOptions,
+    AssistantOptions,
+    AttributeSets,
+    BeliefMapOptions,
+    ComparedModels,
+    ComparisonOptions,
+    DesignGoal,
+    GroupingOptions,
+    OutputOptions,
+    PopulationOptions,
+    PopulationOutputOptions,
+    PredictExperimentOptions,
+    PredictionOptions,
+    RankingOptions,
+    RecoveryOptions,
+    SimulatedPeople,
+    SimulatedPeopleOfModels,
+    SimulationOptions,
+    StudyExperimentOptions,
+    StudyOutputOptions,
+    TableOptions,
+    TableOutputOptions,
 )
 
-_kept_output = Group("Output", sort_key=6)
+_store_output = Group("Output", sort_key=6)
 
 
 def ask(
     *,
-    questions: Questions = Questions(),
-    wanted: Wanted = Wanted(),
-    said: Said = Said(),
+    questions: QuestionTables = QuestionTables(),
+    ask_options: AskOptions = AskOptions(),
+    output_options: AskOutputOptions = AskOutputOptions(),
 ) -> int:
     """Choose the next offer: the one that is most informative about a parameter.
 
@@ -62,7 +68,7 @@ def ask(
     """
     from penchant.cli.ask_command import run_ask
 
-    return run_ask(questions, wanted, said)
+    return run_ask(questions, ask_options, output_options)
 
 
 def backup(
@@ -70,9 +76,9 @@ def backup(
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(alias="-o", metavar="FILE", group=_kept_output)
+        Path | None, Parameter(alias="-o", metavar="FILE", group=_store_output)
     ] = None,
-    overwrite: Annotated[Flag, Parameter(group=_kept_output)] = False,
+    overwrite: Annotated[Flag, Parameter(group=_store_output)] = False,
 ) -> int:
     """Copy the data of a study whole, while people play.
 
@@ -147,13 +153,13 @@ def compare(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),
-    rivals: Rivals = Rivals(),
-    sets: Sets = Sets(),
-    judged: Judged = Judged(),
-    contest: Contest = Contest(),
+    table: TableOptions = TableOptions(),
+    compared_models: ComparedModels = ComparedModels(),
+    sets: AttributeSets = AttributeSets(),
+    ranking: RankingOptions = RankingOptions(),
+    comparison: ComparisonOptions = ComparisonOptions(),
     decisions: Annotated[Path | None, Parameter(metavar="FILE", group=_output)] = None,
-    written: Written = Written(),
+    output_options: OutputOptions = OutputOptions(),
 ) -> int:
     """Compare models of the same table: AIC, BIC, cross-validation, each subject's best.
 
@@ -170,17 +176,19 @@ def compare(
     """
     from penchant.cli.compare_command import run_compare
 
-    return run_compare(file, table, rivals, sets, judged, contest, decisions, written)
+    return run_compare(
+        file, table, compared_models, sets, ranking, comparison, decisions, output_options
+    )
 
 
 def design(
     *,
-    goal: Goal = Goal(),
+    goal: DesignGoal = DesignGoal(),
     agent: Agent = Agent(),
-    people: People = People(),
-    simulated: Simulated = Simulated(),
-    regained: Regained = Regained(),
-    written: Written = Written(),
+    people: SimulatedPeople = SimulatedPeople(),
+    simulation: SimulationOptions = SimulationOptions(),
+    recovery: RecoveryOptions = RecoveryOptions(),
+    output_options: OutputOptions = OutputOptions(),
 ) -> int:
     """Power analysis: how many trials for a narrow interval, how many subjects for a difference.
 
@@ -190,16 +198,16 @@ def design(
     """
     from penchant.cli.simulation_commands import run_design
 
-    return run_design(goal, agent, people, simulated, regained, written)
+    return run_design(goal, agent, people, simulation, recovery, output_options)
 
 
 def distinguish(
     *,
-    rivals: Rivals = Rivals(),
-    people: PeopleOfEach = PeopleOfEach(),
-    simulated: Simulated = Simulated(),
-    judged: Judged = Judged(),
-    written: Written = Written(),
+    compared_models: ComparedModels = ComparedModels(),
+    people: SimulatedPeopleOfModels = SimulatedPeopleOfModels(),
+    simulation: SimulationOptions = SimulationOptions(),
+    ranking: RankingOptions = RankingOptions(),
+    output_options: OutputOptions = OutputOptions(),
 ) -> int:
     """Model recovery: simulate people of each model, fit all models, and count the winners.
 
@@ -209,7 +217,7 @@ def distinguish(
     """
     from penchant.cli.simulation_commands import run_distinguish
 
-    return run_distinguish(rivals, people, simulated, judged, written)
+    return run_distinguish(compared_models, people, simulation, ranking, output_options)
 
 
 def export(
@@ -217,9 +225,9 @@ def export(
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(alias="-o", metavar="FOLDER", group=_kept_output)
+        Path | None, Parameter(alias="-o", metavar="FOLDER", group=_store_output)
     ] = None,
-    with_ids: Annotated[Flag, Parameter(group=_kept_output)] = False,
+    with_ids: Annotated[Flag, Parameter(group=_store_output)] = False,
 ) -> int:
     """Write the data of a study to a folder, for penchant study FOLDER; people may play.
 
@@ -245,12 +253,12 @@ def export(
 
 
 def _with_model(agent: Agent, task: str | None) -> Agent:
-    """The model of a task that is named, where no model is."""
+    """Set the model of a named task where no model is given."""
     if task is None or agent.model is not None:
         return agent
-    from penchant.cli.model_settings import of_task
+    from penchant.cli.model_settings import with_task_model
 
-    return of_task(agent, task)
+    return with_task_model(agent, task)
 
 
 def fit(
@@ -259,8 +267,8 @@ def fit(
     *,
     data: Data = Data(),
     terms: Terms = Terms(),
-    model: Model = Model(),
-    show: Show = Show(),
+    estimation: EstimationOptions = EstimationOptions(),
+    output_options: FitOutputOptions = FitOutputOptions(),
     agent: Agent = Agent(),
     history: History = History(),
 ) -> int:
@@ -280,20 +288,20 @@ def fit(
     if data.price is not None:
         from penchant.cli.fit_model_command import run_fit_worth
 
-        return run_fit_worth(file, data, terms, model, show, agent, history)
-    each = data.subject is not None and model.covariance != "clustered"
+        return run_fit_worth(file, data, terms, estimation, output_options, agent, history)
+    each = data.subject is not None and estimation.covariance != "clustered"
     scanned = file is not None and is_scanned(file, play=agent.model is not None)
     if file is not None and scanned and (agent.model is not None or each):
         from penchant.cli.many_subjects import run_fit_files
 
-        return run_fit_files(file, data, terms, model, show, agent, history)
+        return run_fit_files(file, data, terms, estimation, output_options, agent, history)
     if agent.model is not None:
         from penchant.cli.fit_model_command import run_fit_play
 
-        return run_fit_play(file, data, terms, model, show, agent, history)
+        return run_fit_play(file, data, terms, estimation, output_options, agent, history)
     from penchant.cli.fit_choices_command import run_fit
 
-    return run_fit(file, data, terms, model, show, agent, history)
+    return run_fit(file, data, terms, estimation, output_options, agent, history)
 
 
 def forget(store: str, who: str, /) -> int:
@@ -344,7 +352,7 @@ def play(
     url: str | None = None,
     /,
     *,
-    playing: Playing = Playing(),
+    play_options: PlayOptions = PlayOptions(),
     agent: Agent = Agent(),
 ) -> int:
     """Let simulated people play a study through its address, as browsers would.
@@ -360,7 +368,7 @@ def play(
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.study_rehearsal import run_play
 
-    return run_play(url, agent, playing)
+    return run_play(url, agent, play_options)
 
 
 def population(
@@ -371,8 +379,8 @@ def population(
     terms: Terms = Terms(),
     agent: Agent = Agent(),
     history: History = History(),
-    populated: Populated = Populated(),
-    written: WrittenPopulation = WrittenPopulation(),
+    population_options: PopulationOptions = PopulationOptions(),
+    output_options: PopulationOutputOptions = PopulationOutputOptions(),
 ) -> int:
     """Fit everybody at once: the population's mean and spread, and each person under it.
 
@@ -389,17 +397,17 @@ def population(
     from penchant.cli.many_subjects import run_population
 
     agent = _with_model(agent, history.task)
-    return run_population(file, data, terms, agent, history, populated, written)
+    return run_population(file, data, terms, agent, history, population_options, output_options)
 
 
 def assist(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),
+    table: TableOptions = TableOptions(),
     agent: Agent = Agent(),
-    asked: Assisted = Assisted(),
-    written: WrittenTable = WrittenTable(),
+    assistant: AssistantOptions = AssistantOptions(),
+    output_options: TableOutputOptions = TableOutputOptions(),
 ) -> int:
     """Compute the advice that a machine would have given its operator in recorded play.
 
@@ -412,16 +420,16 @@ def assist(
     """
     from penchant.cli.assist_command import run_assist
 
-    return run_assist(file, table, agent, asked, written)
+    return run_assist(file, table, agent, assistant, output_options)
 
 
 def believe(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),
+    table: TableOptions = TableOptions(),
     agent: Agent = Agent(),
-    asked: Believed = Believed(),
+    map_options: BeliefMapOptions = BeliefMapOptions(),
 ) -> int:
     """Estimate the map of rewards that each subject expected before play, from their choices.
 
@@ -435,18 +443,18 @@ def believe(
     """
     from penchant.cli.predict_command import run_believe
 
-    return run_believe(file, table, agent, asked)
+    return run_believe(file, table, agent, map_options)
 
 
 def predict(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),
+    table: TableOptions = TableOptions(),
     agent: Agent = Agent(),
-    described: Described = Described(),
-    prediction: Prediction = Prediction(),
-    written: WrittenTable = WrittenTable(),
+    experiment: PredictExperimentOptions = PredictExperimentOptions(),
+    prediction: PredictionOptions = PredictionOptions(),
+    output_options: TableOutputOptions = TableOutputOptions(),
 ) -> int:
     """Fit a model, and write its predictions for every row: probability, value, prediction error.
 
@@ -466,19 +474,19 @@ def predict(
     if file is not None and agent.model is not None and is_scanned(file, play=True):
         from penchant.cli.many_subjects import run_predict_files
 
-        return run_predict_files(file, table, agent, prediction, written)
+        return run_predict_files(file, table, agent, prediction, output_options)
     from penchant.cli.predict_command import run_predict
 
-    return run_predict(file, table, agent, described, prediction, written)
+    return run_predict(file, table, agent, experiment, prediction, output_options)
 
 
 def recover(
     *,
     agent: Agent = Agent(),
-    people: People = People(),
-    simulated: Simulated = Simulated(),
-    regained: Regained = Regained(),
-    written: Written = Written(),
+    people: SimulatedPeople = SimulatedPeople(),
+    simulation: SimulationOptions = SimulationOptions(),
+    recovery: RecoveryOptions = RecoveryOptions(),
+    output_options: OutputOptions = OutputOptions(),
 ) -> int:
     """Parameter recovery: simulate people with known parameters, and compare estimates with them.
 
@@ -487,7 +495,7 @@ def recover(
     """
     from penchant.cli.simulation_commands import run_recover
 
-    return run_recover(agent, people, simulated, regained, written)
+    return run_recover(agent, people, simulation, recovery, output_options)
 
 
 _reproduction_output = Group("Output", sort_key=6)
@@ -530,7 +538,7 @@ def serve(
     new: Annotated[Flag, Parameter(group=_serve_first)] = False,
     status: Annotated[Flag, Parameter(group=_serve_first)] = False,
     json: Annotated[Flag, Parameter(group=_serve_first)] = False,
-    served: Served = Served(),
+    serve_options: ServeOptions = ServeOptions(),
 ) -> int:
     """Serve a task in the browser: people play, every choice is saved before its reward is shown.
 
@@ -559,7 +567,9 @@ def serve(
     check_extra()
     from penchant.cli.serve_command import run_serve, run_status
 
-    return run_status(file, served, as_json=json) if status else run_serve(file, served)
+    return (
+        run_status(file, serve_options, as_json=json) if status else run_serve(file, serve_options)
+    )
 
 
 def simulate(
@@ -581,12 +591,12 @@ def study(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),
-    experiment: Experiment = Experiment(),
-    compared: Compared = Compared(),
+    table: TableOptions = TableOptions(),
+    experiment: StudyExperimentOptions = StudyExperimentOptions(),
+    grouping: GroupingOptions = GroupingOptions(),
     agent: Agent = Agent(),
-    analysis: Analysis = Analysis(),
-    kept: Kept = Kept(),
+    analysis: AnalysisOptions = AnalysisOptions(),
+    output_options: StudyOutputOptions = StudyOutputOptions(),
 ) -> int:
     """Analyse a table of choices of many subjects, from the check to a report.
 
@@ -605,4 +615,4 @@ def study(
     from penchant.cli.study_command import run_study_command
 
     agent = _with_model(agent, table.task)
-    return run_study_command(file, table, compared, agent, analysis, kept, experiment)
+    return run_study_command(file, table, grouping, agent, analysis, output_options, experiment)

@@ -1,4 +1,4 @@
-"""What `compare` does, with models as it spells them and with sets of attributes."""
+"""The command `compare`: models of task data or offers, and sets of attributes."""
 
 from __future__ import annotations
 
@@ -11,27 +11,40 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.argument_checks import check_threads
-from penchant.cli.choice_input import with_formula
-from penchant.cli.fit_choices_command import is_scanned, prior
-from penchant.cli.fit_model_command import model_for, ready_model
-from penchant.cli.many_subjects import check_people, scanned
-from penchant.cli.model_settings import PLACES, TAKEN, model_named, task_words
+from penchant.cli.choice_input import select_attributes
+from penchant.cli.fit_choices_command import is_scanned, parse_prior
+from penchant.cli.fit_model_command import model_before_data, model_for_data
+from penchant.cli.many_subjects import check_people, scan_files
+from penchant.cli.model_settings import (
+    LOCATION_OPTIONS,
+    OPTIONS_OF_MODELS,
+    build_named_model,
+    task_model_spelling,
+)
 from penchant.cli.options import Agent, Data, History
-from penchant.cli.result_output import kept, of_table, reserved, shown
+from penchant.cli.result_output import output_result, reserve_file, reserve_outputs, table_result
 from penchant.cli.table_input import (
     check_model_given,
-    kind_of,
     load_offers,
     load_play,
     open_raw,
     read_rows,
-    said,
+    report_reading,
+    table_kind,
 )
 from penchant.cli.terminal import check_criterion, check_file, refuse, say
-from penchant.cli.workflow_options import Contest, Described, Judged, Played, Rivals, Sets, Written
+from penchant.cli.workflow_options import (
+    AttributeSets,
+    ComparedModels,
+    ComparisonOptions,
+    OutputOptions,
+    PredictExperimentOptions,
+    RankingOptions,
+    TableOptions,
+)
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.figures.result_overview import overview
-from penchant.files.output import TABLES, write_table
+from penchant.files.output import OUTPUT_SUFFIXES, write_table
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
@@ -49,12 +62,24 @@ from penchant.workflow.compare_models import compare_models
 from penchant.workflow.latent_variables import Latent, beliefs
 from penchant.workflow.model_comparison_results import ModelComparison
 
-PLAYED = {"reward", "is_choice", "scored", "executed", "gaps", "shown", "missing_reward", "block"}
-ONLY_CONSTANTS, EVERY = "constants only", "all attributes"
+TASK_COLUMNS = {
+    "reward",
+    "is_choice",
+    "scored",
+    "executed",
+    "gaps",
+    "shown",
+    "missing_reward",
+    "block",
+}
+ONLY_CONSTANTS, ALL_ATTRIBUTES = "constants only", "all attributes"
 
 
 def is_experiment(
-    file: str | None, table: Played, described: Sets | Described, models: Sequence[str]
+    file: str | None,
+    table: TableOptions,
+    experiment: AttributeSets | PredictExperimentOptions,
+    models: Sequence[str],
 ) -> bool:
     """Whether FILE is a choice experiment: it is said to be, or its columns say so.
 
@@ -63,19 +88,19 @@ def is_experiment(
     DataError
         If models are named for one: its models are sets of attributes.
     """
-    if described != type(described)():
+    if experiment != type(experiment)():
         refuse_models(models, "with a choice experiment")
         return True
     if file is None or file == "-":
         return file == "-" and not models
-    found = kind_of(file, table.data(), table.history()) == "choices"
+    found = table_kind(file, table.data(), table.history()) == "choices"
     if found:
         refuse_models(models, f"as {file} is a choice experiment (options with attributes)")
     return found
 
 
 def refuse_models(models: Sequence[str], where: str) -> None:
-    """A choice experiment has attributes in place of a model."""
+    """Refuse models for a choice experiment, which has attributes in place of a model."""
     if models:
         raise DataError(
             "--model",
@@ -88,47 +113,51 @@ def refuse_models(models: Sequence[str], where: str) -> None:
         )
 
 
-def data_of(table: Played, described: Sets | Described) -> tuple[Data, History]:
-    """What was typed, as `fit` has it."""
+def experiment_options(
+    table: TableOptions, experiment: AttributeSets | PredictExperimentOptions
+) -> tuple[Data, History]:
+    """Options of `fit` that read the table of a choice experiment as `compare` would."""
     history = table.history()
-    refuse(history, "with a choice experiment", names={*PLAYED, "offers"})
+    refuse(history, "with a choice experiment", names={*TASK_COLUMNS, "offers"})
     data = table.data()
     return replace(
         data,
         decision=[part.strip() for name in data.decision for part in name.split(",")],
-        option=described.option,
-        opt_out=described.opt_out,
-        reference=described.reference,
+        option=experiment.option,
+        opt_out=experiment.opt_out,
+        reference=experiment.reference,
     ), history
 
 
-def rival_formulas(typed: Sequence[str]) -> dict[str, str]:
-    """Sets of attributes by what they are called; constants alone, where there would be one set."""
+def attribute_set_formulas(typed: Sequence[str]) -> dict[str, str]:
+    """Formulas of sets of attributes by name; constants alone are added to a single set."""
     found: dict[str, str] = {}
     for formula in typed:
-        name = {CONSTANTS: ONLY_CONSTANTS, "all": EVERY}.get(formula.strip(), formula.strip())
+        name = {CONSTANTS: ONLY_CONSTANTS, "all": ALL_ATTRIBUTES}.get(
+            formula.strip(), formula.strip()
+        )
         if name in found:
             raise DataError(
                 "--attributes", "must name each set once", got=f"{formula!r} twice", fix="Drop one."
             )
         found[name] = formula.strip()
     if not found or [*found] == [ONLY_CONSTANTS]:
-        found = {EVERY: "all", **found}
+        found = {ALL_ATTRIBUTES: "all", **found}
     if len(found) == 1:
         found[ONLY_CONSTANTS] = CONSTANTS
     return found
 
 
 def read_sets(
-    file: str | None, table: Played, sets: Sets, formulas: dict[str, str]
+    file: str | None, table: TableOptions, sets: AttributeSets, formulas: dict[str, str]
 ) -> tuple[Reading, Data]:
-    """The choice experiment with the variables of every set; says what was taken for what."""
-    data, history = data_of(table, sets)
+    """Read a choice experiment with the variables of every set; print the role of each column."""
+    data, history = experiment_options(table, sets)
     reading = read_rows(open_raw(file, data), data, history, "choices", [*formulas.values()])
-    return said(reading), data
+    return report_reading(reading), data
 
 
-def folds_of(reading: Reading, word: str | None, pool: bool) -> Any:
+def experiment_folds(reading: Reading, word: str | None, pool: bool) -> Any:
     """Folds as `compare_models` takes them: a number, subject, or the labels of a column."""
     if word is None or word == "subject":
         return word
@@ -149,10 +178,10 @@ def folds_of(reading: Reading, word: str | None, pool: bool) -> Any:
     return [labels[row] for row in first.tolist()]
 
 
-def estimates_of_best(
+def fit_best_set(
     found: ModelComparison, reading: Reading, prior: ParameterPrior | None, price: str | None
 ) -> Any:
-    """Everybody's weights of the best set, or what its attributes are worth."""
+    """Fit everybody's weights of the best set, or their willingness to pay."""
     assert found.best is not None
     names = found.models[found.best].weights
     choices = reading.data.select(names)
@@ -169,28 +198,28 @@ def estimates_of_best(
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """The rows of the file with columns added, and what they were made with."""
+class PredictedRows:
+    """Rows of a file with predictions as columns, and the fit that they come from."""
 
     table: pa.Table
     found: Latent
     names: tuple[str, ...]
 
 
-def predicted_rows(
+def predict_experiment_rows(
     file: str | None,
-    table: Played,
-    described: Described,
+    table: TableOptions,
+    experiment: PredictExperimentOptions,
     prior: ParameterPrior | None,
     *,
     pool: bool,
     all_options: bool,
-) -> Predicted:
-    """Fit a choice experiment, and say of every row how likely its choice, or its option, was."""
-    data, history = data_of(table, described)
-    data = replace(data, attributes=described.attributes)
-    reading = said(read_rows(open_raw(file, data), data, history, "choices"))
-    reading = replace(reading, data=with_formula(reading, described.attributes))
+) -> PredictedRows:
+    """Fit a choice experiment, and predict the choice, or the option, of every row."""
+    data, history = experiment_options(table, experiment)
+    data = replace(data, attributes=experiment.attributes)
+    reading = report_reading(read_rows(open_raw(file, data), data, history, "choices"))
+    reading = replace(reading, data=select_attributes(reading, experiment.attributes))
     together = pool or data.subject is None or not reading.subjects
     if together:
         if data.subject is None and reading.subjects:
@@ -200,11 +229,13 @@ def predicted_rows(
     else:
         estimates = fit_each(reading, parameter_prior=prior)
     found = beliefs(estimates, reading)
-    return Predicted(_laid(found, reading, all_options), found, tuple(reading.data.names))
+    return PredictedRows(
+        _add_prediction_columns(found, reading, all_options), found, tuple(reading.data.names)
+    )
 
 
-def _laid(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
-    """Columns beside the rows of the table: one per decision in a wide one, per option in a long.
+def _add_prediction_columns(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
+    """Add columns of predictions: one row per decision in a wide table, per option in a long one.
 
     A long table has the probability and the objective of every row's own option.
     """
@@ -217,15 +248,15 @@ def _laid(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
         owner = np.repeat(np.arange(len(sizes)), sizes)
         place = np.arange(len(owner)) - first[:-1][owner]
         for name, values in found.options.items():
-            columns[name] = _placed(values[owner, place], rows, n)
+            columns[name] = _values_by_row(values[owner, place], rows, n)
     else:
         at = rows[first[:-1]]
         for name in ("probability", "log_probability", "entropy", "value"):
-            columns[name] = _placed(found[name], at, n)
+            columns[name] = _values_by_row(found[name], at, n)
         if all_options:
             for name, values in found.options.items():
                 for i, label in enumerate(choices.option_labels or range(values.shape[1])):
-                    columns[f"{name}_{label}"] = _placed(values[:, i], at, n)
+                    columns[f"{name}_{label}"] = _values_by_row(values[:, i], at, n)
     made: pa.Table = reading.table
     for name, values in columns.items():
         made = made.append_column(
@@ -234,22 +265,22 @@ def _laid(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
     return made
 
 
-def _placed(values: Any, rows: Any, n: int) -> list[float | None]:
+def _values_by_row(values: Any, rows: Any, n: int) -> list[float | None]:
     found: list[float | None] = [None] * n
     for row, value in zip(rows.tolist(), values.tolist(), strict=True):
         found[row] = value if np.isfinite(value) else None
     return found
 
 
-SHARED = ("grid", "locations", "noise_variance", "length_scale")
-OF_UCL = {*PLACES, "noise_variance", "length_scale"}
-GAMBLES = ("expected-utility", "prospect")
-SETTINGS_OF_UCL = ("kernel", "cooling", "bonus")  # options of their own elsewhere
+SHARED_MODEL_OPTIONS = ("grid", "locations", "noise_variance", "length_scale")
+UCL_OPTIONS = {*LOCATION_OPTIONS, "noise_variance", "length_scale"}
+GAMBLE_MODELS = ("expected-utility", "prospect")
+UCL_SETTINGS = ("kernel", "cooling", "bonus")  # options of their own elsewhere
 
 
 @dataclass(frozen=True)
-class Contenders:
-    """Models by name, and the choices that they explain.
+class ComparedData:
+    """Models by name, and the choices that they are fitted to.
 
     Attributes
     ----------
@@ -266,11 +297,16 @@ class Contenders:
     reading: Reading | None
 
 
-def contenders(
-    file: str | None, data: Data, history: History, rivals: Rivals, *, alone: bool = False
-) -> Contenders:
-    """Read the table and make the models for it; one model will do where it may stand alone."""
-    agents = rival_agents(rivals, alone=alone)
+def read_compared_data(
+    file: str | None,
+    data: Data,
+    history: History,
+    compared_models: ComparedModels,
+    *,
+    alone: bool = False,
+) -> ComparedData:
+    """Read the table and build the models for it; `alone` allows a single model."""
+    agents = agents_by_name(compared_models, alone=alone)
     kinds = {entry_of(str(agent.model)).data for agent in agents.values()}
     if len(kinds) > 1:
         raise DataError(
@@ -280,66 +316,66 @@ def contenders(
             fix="Compare those of one kind: penchant models lists them.",
         )
     if file is not None and is_scanned(file, play=True):
-        every = {name: scanned(file, data, history, agent) for name, agent in agents.items()}
+        every = {name: scan_files(file, data, history, agent) for name, agent in agents.items()}
         found = next(iter(every.values()))
         check_people(found)
-        return Contenders({name: one.model for name, one in every.items()}, found.scan, None)
+        return ComparedData({name: one.model for name, one in every.items()}, found.scan, None)
     if kinds == {"offers"}:
-        models = {name: model_named(agent, 0) for name, agent in agents.items()}
+        models = {name: build_named_model(agent, 0) for name, agent in agents.items()}
         offered = load_offers(file, data, history, next(iter(agents)))
-        return Contenders(models, offered.data, offered)
-    ready = {name: ready_model(agent, data, history) for name, agent in agents.items()}
+        return ComparedData(models, offered.data, offered)
+    ready = {name: model_before_data(agent, data, history) for name, agent in agents.items()}
     places = next((m.locations for m in ready.values() if Declared(m).locations is not None), None)
     counted = any(model is None for model in ready.values())
     reading = load_play(file, data, history, places, is_counted=counted)
-    return Contenders(_models(agents, ready, reading), reading.data, reading)
+    return ComparedData(_build_models(agents, ready, reading), reading.data, reading)
 
 
-def _models(agents: dict[str, Agent], ready: dict[str, Any], reading: Reading) -> dict[str, Any]:
-    """The models for these data; assumptions about the options are reported once."""
+def _build_models(
+    agents: dict[str, Agent], ready: dict[str, Any], reading: Reading
+) -> dict[str, Any]:
+    """Build the models for these data; assumptions about the options are printed once."""
     found: dict[str, Any] = {}
-    said: set[str] = set()
+    reported: set[str] = set()
     for name, agent in agents.items():
         model = ready[name]
         placed = Declared(model).locations is not None
         kind = "counted" if model is None else "placed" if placed else "own"
-        if kind == "counted" and kind in said:
-            found[name] = model_named(agent, reading.n_options)
-        elif kind == "placed" and kind in said:
+        if kind == "counted" and kind in reported:
+            found[name] = build_named_model(agent, reading.n_options)
+        elif kind == "placed" and kind in reported:
             found[name] = model
         else:
-            found[name] = model_for(model, reading, agent)
-        said.add(kind)
+            found[name] = model_for_data(model, reading, agent)
+        reported.add(kind)
     sizes = {name: model.n_options for name, model in found.items()}
     if len(set(sizes.values())) > 1:
-        told = ", ".join(f"{name} {n}" for name, n in sizes.items())
+        counts = ", ".join(f"{name} {n}" for name, n in sizes.items())
         raise DataError(
             "--model",
             "must be of the same options",
-            got=told,
+            got=counts,
             fix="Give --options for those that count.",
         )
     return found
 
 
-def refuse_one_alone(rivals: Rivals) -> None:
-    """One model is not compared, whatever the table is."""
-    if len(rivals.model) == 1:
+def refuse_one_alone(compared_models: ComparedModels) -> None:
+    """Refuse a comparison of a single model."""
+    if len(compared_models.model) == 1:
         raise DataError(
             "--model",
             "must be given twice or more",
-            got=f"{rivals.model[0]} alone",
-            fix=(
-                f"{_rival(rivals.model[0])}; or use penchant fit for one model, and --group to "
-                "compare groups under it."
-            ),
+            got=f"{compared_models.model[0]} alone",
+            fix=f"{_suggest_second_model(compared_models.model[0])}; or use penchant fit for "
+            "one model, and --group to compare groups under it.",
         )
 
 
-def rival_agents(
-    rivals: Rivals, of_the_task: Collection[str] = (), *, alone: bool = False
+def agents_by_name(
+    compared_models: ComparedModels, of_the_task: Collection[str] = (), *, alone: bool = False
 ) -> dict[str, Agent]:
-    """What `fit` would be told of each model, by what was typed.
+    """Options of `fit` for each model that is compared, by the model as it was typed.
 
     Parameters
     ----------
@@ -350,7 +386,7 @@ def rival_agents(
     alone
         One model will do.
     """
-    if not rivals.model:
+    if not compared_models.model:
         raise DataError(
             "--model",
             "must be given, once for each model",
@@ -358,48 +394,52 @@ def rival_agents(
             fix="Try --model q-learning --model random.",
         )
     if not alone:
-        refuse_one_alone(rivals)
+        refuse_one_alone(compared_models)
     found: dict[str, Agent] = {}
     used: set[str] = set(of_the_task)
-    for words in rivals.model:
+    for words in compared_models.model:
         if words in found:
             raise DataError(
                 "--model", "must name each model once", got=f"{words} twice", fix="Drop one."
             )
         name, _, settings = words.partition(":")
-        taken = OF_UCL if name == "ucl" else TAKEN.get(entry_of(name).name, set())
-        given = {option: getattr(rivals, option) for option in SHARED if option in taken}
+        taken = UCL_OPTIONS if name == "ucl" else OPTIONS_OF_MODELS.get(entry_of(name).name, set())
+        given = {
+            option: getattr(compared_models, option)
+            for option in SHARED_MODEL_OPTIONS
+            if option in taken
+        }
         used |= taken
-        found[words] = _agent(name, [part for part in settings.split(",") if part], given)
-    for option in SHARED:
-        if getattr(rivals, option) is not None and option not in used:
+        found[words] = _agent_of_model(name, [part for part in settings.split(",") if part], given)
+    for option in SHARED_MODEL_OPTIONS:
+        if getattr(compared_models, option) is not None and option not in used:
             raise DataError(
                 f"--{option.replace('_', '-')}",
                 "must be left out with these models",
-                got=getattr(rivals, option),
+                got=getattr(compared_models, option),
                 fix="None of them takes it.",
             )
     return found
 
 
-def _rival(words: str) -> str:
-    """A model to compare this one with: one that learns nothing, or another of its kind."""
+def _suggest_second_model(words: str) -> str:
+    """Suggest a second model: one that learns nothing, or another model of offers."""
     name = words.partition(":")[0]
     if entry_of(name).data == "offers":
         kin = ("hyperbolic", "exponential")
-        kin = kin if name in (*kin, "quasi-hyperbolic", "constant-sensitivity") else GAMBLES
+        kin = kin if name in (*kin, "quasi-hyperbolic", "constant-sensitivity") else GAMBLE_MODELS
         return f"Add another, such as --model {next(other for other in kin if other != name)}"
     if name == "random":
         return "Add another, such as --model q-learning"
     return "Add another, such as --model random, which learns nothing"
 
 
-def _agent(name: str, settings: list[str], given: dict[str, Any]) -> Agent:
-    """What `fit` would be told of one model."""
+def _agent_of_model(name: str, settings: list[str], given: dict[str, Any]) -> Agent:
+    """Options of `fit` for one model, with those settings of ucl that are options of their own."""
     if name == "ucl":
         for word in list(settings):
             setting, _, value = word.partition("=")
-            if setting in SETTINGS_OF_UCL:
+            if setting in UCL_SETTINGS:
                 given[setting] = value
                 settings.remove(word)
     return Agent(model=name, settings=settings, **given)
@@ -426,172 +466,186 @@ def fold_labels(reading: Reading | None, column: str) -> list[Any]:
 
 def run_compare(
     file: str | None,
-    table: Played,
-    rivals: Rivals,
-    sets: Sets,
-    judged: Judged,
-    contest: Contest,
+    table: TableOptions,
+    compared_models: ComparedModels,
+    sets: AttributeSets,
+    ranking: RankingOptions,
+    comparison: ComparisonOptions,
     decisions: Path | None,
-    written: Written,
+    output_options: OutputOptions,
 ) -> int:
-    """Compare, write, print; the exit code."""
+    """Run `compare`: rank models, compare groups, print and write; return the exit code."""
     check_file(file)
-    check_threads(judged.threads)
-    check_criterion(judged.criterion, judged.folds)
-    weights = prior(judged.prior)
-    if contest.group is None:
-        refuse(contest, "without --group", names={"covariates"})
-    _check_decisions(decisions, judged, written)
+    check_threads(ranking.threads)
+    check_criterion(ranking.criterion, ranking.folds)
+    weights = parse_prior(ranking.prior)
+    if comparison.group is None:
+        refuse(comparison, "without --group", names={"covariates"})
+    _check_decisions(decisions, ranking, output_options)
     with (
-        kept(written, read=file),
-        reserved(
+        reserve_outputs(output_options, read=file),
+        reserve_file(
             decisions,
-            overwrite=written.overwrite,
-            suffixes=TABLES,
+            overwrite=output_options.overwrite,
+            suffixes=OUTPUT_SUFFIXES,
             read=file,
             option="--decisions",
         ),
     ):
-        criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
-        how = {"criterion": criterion, "parameter_prior": weights, "threads": judged.threads}
+        criterion: Any = ranking.criterion and ranking.criterion.replace("-", "_")
+        how = {"criterion": criterion, "parameter_prior": weights, "threads": ranking.threads}
         found: ModelComparison | None
-        if _is_one_model(table, rivals, contest):
-            refuse(judged, _ALONE, names={"folds", "criterion"})
-            refuse(contest, _ALONE, names={"nested", "average"})
-            found, estimates = None, _one_model(file, table, rivals, contest, how)
-        elif is_experiment(file, table, sets, rivals.model):
-            found, estimates = _sets_compared(file, table, rivals, sets, judged, contest, how)
+        if _is_one_model(table, compared_models, comparison):
+            refuse(ranking, _WITH_ONE_MODEL, names={"folds", "criterion"})
+            refuse(comparison, _WITH_ONE_MODEL, names={"nested", "average"})
+            found, estimates = None, _fit_one_model(file, table, compared_models, comparison, how)
+        elif is_experiment(file, table, sets, compared_models.model):
+            found, estimates = _compare_sets(
+                file, table, compared_models, sets, ranking, comparison, how
+            )
         else:
-            check_model_given(bool(rivals.model), file, table.data(), table.history())
-            found, estimates = _models_compared(file, table, rivals, judged, contest, how)
+            check_model_given(bool(compared_models.model), file, table.data(), table.history())
+            found, estimates = _compare_models(
+                file, table, compared_models, ranking, comparison, how
+            )
         if decisions is not None and found is not None:
-            write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
+            write_table(decisions, found.decisions("pyarrow"), overwrite=output_options.overwrite)
             say(f"Written: {decisions}")
-        groups = None if estimates is None else _groups(estimates, contest)
-        _show(found, groups, written)
+        groups = None if estimates is None else _compare_estimates_of_groups(estimates, comparison)
+        _show_comparison(found, groups, output_options)
     return 0
 
 
-_ALONE = "with one model"  # whose parameters are compared between groups, and nothing else
+_WITH_ONE_MODEL = "with one model"  # whose parameters are compared between groups, and nothing else
 
 
-def _is_one_model(table: Played, rivals: Rivals, contest: Contest) -> bool:
-    """Groups are compared under one model: the one that is named, or that of the task."""
-    named = len(rivals.model) or (table.task is not None)
-    return contest.group is not None and named == 1
+def _is_one_model(
+    table: TableOptions, compared_models: ComparedModels, comparison: ComparisonOptions
+) -> bool:
+    """Whether groups are compared under one model: the one named, or that of the task."""
+    named = len(compared_models.model) or (table.task is not None)
+    return comparison.group is not None and named == 1
 
 
-def _one_model(
-    file: str | None, table: Played, rivals: Rivals, contest: Contest, how: dict[str, Any]
+def _fit_one_model(
+    file: str | None,
+    table: TableOptions,
+    compared_models: ComparedModels,
+    comparison: ComparisonOptions,
+    how: dict[str, Any],
 ) -> Any:
-    """Everybody's estimates under one model."""
-    if not rivals.model and table.task is not None:
-        rivals = replace(rivals, model=[task_words(table.task)])
-    field = contenders(file, table.data(), table.history(), rivals, alone=True)
-    return _everybody(field, rivals.model[0], contest, how)
+    """Fit everybody's parameters under a single model."""
+    if not compared_models.model and table.task is not None:
+        compared_models = replace(compared_models, model=[task_model_spelling(table.task)])
+    field = read_compared_data(file, table.data(), table.history(), compared_models, alone=True)
+    return _fit_everybody(field, compared_models.model[0], comparison, how)
 
 
-def _everybody(field: Contenders, name: str, contest: Contest, how: dict[str, Any]) -> Any:
-    """Everybody's parameters under a model, for groups."""
+def _fit_everybody(
+    field: ComparedData, name: str, comparison: ComparisonOptions, how: dict[str, Any]
+) -> Any:
+    """Fit everybody's parameters under a model, to compare groups in them."""
     if field.reading is None:
         raise DataError(
             "--group",
             "must be left out with several files",
-            got=contest.group,
+            got=comparison.group,
             fix="Use penchant population --covariates for these.",
         )
-    say(f"Groups: everybody's parameters under {name}, {how_fitted(how)}.")
+    say(f"Groups: everybody's parameters under {name}, {describe_estimator(how)}.")
     fitted = {key: how[key] for key in ("parameter_prior", "threads")}
     return fit_each(field.reading, field.models[name], **fitted)
 
 
-def _models_compared(
+def _compare_models(
     file: str | None,
-    table: Played,
-    rivals: Rivals,
-    judged: Judged,
-    contest: Contest,
+    table: TableOptions,
+    compared_models: ComparedModels,
+    ranking: RankingOptions,
+    comparison: ComparisonOptions,
     how: dict[str, Any],
 ) -> tuple[ModelComparison, Any]:
-    """Models of play or of offers; and everybody's estimates under the best, for groups."""
-    nested = _pairs(contest.nested, rivals.model)
-    refuse_one_alone(rivals)
-    field = contenders(file, table.data(), table.history(), rivals)
-    folds: Any = judged.folds
+    """Compare models of task data or offers; fit everybody under the best if groups are given."""
+    nested = _nested_pairs(comparison.nested, compared_models.model)
+    refuse_one_alone(compared_models)
+    field = read_compared_data(file, table.data(), table.history(), compared_models)
+    folds: Any = ranking.folds
     if folds is not None and folds != "block":
         folds = int(folds) if _is_whole(folds) else fold_labels(field.reading, folds)
     found = compare_models(
-        field.models, field.data, folds=folds, nested=nested, average=contest.average, **how
+        field.models, field.data, folds=folds, nested=nested, average=comparison.average, **how
     )
-    if contest.group is None or found.best is None:
+    if comparison.group is None or found.best is None:
         return found, None
-    return found, _everybody(field, found.best, contest, how)
+    return found, _fit_everybody(field, found.best, comparison, how)
 
 
-def _sets_compared(
+def _compare_sets(
     file: str | None,
-    table: Played,
-    rivals: Rivals,
-    sets: Sets,
-    judged: Judged,
-    contest: Contest,
+    table: TableOptions,
+    compared_models: ComparedModels,
+    sets: AttributeSets,
+    ranking: RankingOptions,
+    comparison: ComparisonOptions,
     how: dict[str, Any],
 ) -> tuple[ModelComparison, Any]:
-    """Sets of attributes of a choice experiment; and everybody's weights of the best."""
-    refuse(rivals, "with a choice experiment")
-    refuse(contest, "with a choice experiment", names={"average"})
-    if contest.group is None:
+    """Compare sets of attributes; fit everybody's weights of the best where groups are given."""
+    refuse(compared_models, "with a choice experiment")
+    refuse(comparison, "with a choice experiment", names={"average"})
+    if comparison.group is None:
         refuse(sets, "without --group", names={"price"})
-    formulas = rival_formulas(sets.attributes)
-    nested = _pairs(contest.nested, [*formulas])
+    formulas = attribute_set_formulas(sets.attributes)
+    nested = _nested_pairs(comparison.nested, [*formulas])
     reading, data = read_sets(file, table, sets, formulas)
     pool = data.subject is None or not reading.subjects
     if pool and reading.subjects:
         who = reading.columns["subject"]
         say(f"Note: one set of weights for all subjects; --subject {who} for one each.")
-    folds = folds_of(reading, judged.folds, pool)
+    folds = experiment_folds(reading, ranking.folds, pool)
     found = compare_models(formulas, reading, folds=folds, nested=nested, pool=pool, **how)
-    if contest.group is None or found.best is None:
+    if comparison.group is None or found.best is None:
         return found, None
-    say(f"Groups: everybody's weights of {found.best}, {how_fitted(how)}.")
-    estimates = estimates_of_best(found, reading, how["parameter_prior"], sets.price)
+    say(f"Groups: everybody's weights of {found.best}, {describe_estimator(how)}.")
+    estimates = fit_best_set(found, reading, how["parameter_prior"], sets.price)
     return found, replace(estimates, people=reading.groups)
 
 
-def how_fitted(how: dict[str, Any]) -> str:
-    """What everybody's parameters are fitted by."""
+def describe_estimator(how: dict[str, Any]) -> str:
+    """Describe the estimator of everybody's parameters: maximum likelihood, or its prior."""
     prior_used = how["parameter_prior"]
     return "maximum likelihood" if prior_used is None else f"{prior_used} prior"
 
 
-def _groups(estimates: Any, contest: Contest) -> GroupComparison:
-    """Groups compared in everybody's parameters, or a score with which they go."""
+def _compare_estimates_of_groups(estimates: Any, comparison: ComparisonOptions) -> GroupComparison:
+    """Compare groups in everybody's parameters, or test their relation with a score."""
     doubt = price_sensitivity_warning(zip(estimates.subjects, estimates, strict=True))
     if doubt:
         say(f"Note: {doubt}")
-    return compare_groups(estimates, by=contest.group, covariates=contest.covariates or None)
+    return compare_groups(estimates, by=comparison.group, covariates=comparison.covariates or None)
 
 
-def _show(found: ModelComparison | None, groups: GroupComparison | None, written: Written) -> None:
-    """Print the models and the groups, and keep what is asked for."""
+def _show_comparison(
+    found: ModelComparison | None, groups: GroupComparison | None, output_options: OutputOptions
+) -> None:
+    """Print models and groups, and write the files that were asked for."""
     if found is None:
         assert groups is not None
-        alone = of_table(groups.table(), groups.document, groups.to_arrow)
-        shown(alone, written, lambda: overview(groups))
+        alone = table_result(groups.table(), groups.document, groups.to_arrow)
+        output_result(alone, output_options, lambda: overview(groups))
         return
 
     def document() -> dict[str, Any]:
         more = {} if groups is None else {"groups": groups.document()}
         return found.document() | more
 
-    result = of_table(found.table(), document, found.to_arrow)
-    shown(result, written, lambda: overview(found))
-    if groups is not None and not written.json:
+    result = table_result(found.table(), document, found.to_arrow)
+    output_result(result, output_options, lambda: overview(found))
+    if groups is not None and not output_options.json:
         print(f"\n{groups.table().text(MAX_TABLE_WIDTH)}")
 
 
-def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of models by their places."""
+def _nested_pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:
+    """Parse pairs of nested models, which are named by their position from 1."""
     found = []
     for word in words:
         parts = word.split(",")
@@ -614,17 +668,19 @@ def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]
     return found
 
 
-def _check_decisions(decisions: Path | None, judged: Judged, written: Written) -> None:
+def _check_decisions(
+    decisions: Path | None, ranking: RankingOptions, output_options: OutputOptions
+) -> None:
     if decisions is None:
         return
-    if judged.folds is None:
+    if ranking.folds is None:
         raise DataError(
             "--decisions",
             "must come with --folds",
             got="none",
             fix="It holds decisions that were held out.",
         )
-    if decisions in (written.output, written.figure):
+    if decisions in (output_options.output, output_options.figure):
         raise DataError(
             "--decisions", "must be a file of its own", got=decisions, fix="Name another."
         )

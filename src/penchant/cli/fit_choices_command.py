@@ -1,4 +1,4 @@
-"""What `fit` does with choices, in one file or many: prior and bounds as typed, load, fit, show."""
+"""The command `fit` for choices among options with attributes, in one file or many."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ import re
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, NamedTuple
 
 from penchant.argument_checks import check_level, check_threads
 from penchant.choices import Choices
-from penchant.cli.choice_input import load_choices, long_arguments, long_roles
-from penchant.cli.option_wording import in_options
-from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.result_output import VALID, Result, keep_and_print, kept, many, one
+from penchant.cli.choice_input import complete_long_roles, load_choices, long_table_arguments
+from penchant.cli.option_wording import word_as_options
+from penchant.cli.options import Agent, Data, EstimationOptions, FitOutputOptions, History, Terms
+from penchant.cli.result_output import (
+    VALID_STATUSES,
+    Result,
+    fit_result,
+    fits_result,
+    reserve_outputs,
+    write_and_print,
+)
 from penchant.cli.terminal import check_seed, refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import DESCRIPTION
@@ -28,27 +35,27 @@ from penchant.softmax.fit_chunked import fit_chunks
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 
-_BOUND = re.compile(r"(.+?)\s*(<=|>=)\s*(\S+)")
+_BOUND_PATTERN = re.compile(r"(.+?)\s*(<=|>=)\s*(\S+)")
 
 
-def fit_options(model: Model) -> dict[str, Any]:
+def fit_options(estimation: EstimationOptions) -> dict[str, Any]:
     """Arguments of `fit` that do not depend on the data."""
-    if model.max_steps < 1:
+    if estimation.max_steps < 1:
         raise DataError(
-            "--max-steps", "must be at least 1", got=model.max_steps, fix="Leave it out."
+            "--max-steps", "must be at least 1", got=estimation.max_steps, fix="Leave it out."
         )
-    check_threads(model.threads)
+    check_threads(estimation.threads)
     return {
-        "method": model.method,
-        "parameter_prior": prior(model.prior),
-        "covariance": model.covariance,
-        "max_steps": model.max_steps,
-        "threads": model.threads,
+        "method": estimation.method,
+        "parameter_prior": parse_prior(estimation.prior),
+        "covariance": estimation.covariance,
+        "max_steps": estimation.max_steps,
+        "threads": estimation.threads,
     }
 
 
-def prior(words: str) -> Any:
-    """none, weak, weak:C or normal:MEAN,SD; or the file of a population's prior."""
+def parse_prior(words: str) -> Any:
+    """Parse a prior: none, weak, weak:C, normal:MEAN,SD, or the file of a population's prior."""
     if words.lower().endswith(".json"):
         try:
             return PopulationPrior.read(words)
@@ -81,27 +88,35 @@ def prior(words: str) -> Any:
     )
 
 
-def constraints(bounds: Sequence[str], names: Sequence[str]) -> Constraints | None:
-    """Bounds on single weights, such as price<=0."""
-    return reduce(and_, (_constraint(bound, names) for bound in bounds)) if bounds else None
+def parse_constraints(bounds: Sequence[str], names: Sequence[str]) -> Constraints | None:
+    """Parse bounds on single weights, such as price<=0."""
+    return reduce(and_, (_parse_constraint(bound, names) for bound in bounds)) if bounds else None
 
 
 def check_bounds(bounds: Sequence[str]) -> None:
-    """Refuse what is no bound before the data are read."""
+    """Refuse bounds that cannot be parsed, before the data are read."""
     for bound in bounds:
-        _parts(bound)
+        _parse_bound(bound)
 
 
-def _constraint(bound: str, names: Sequence[str]) -> Constraints:
-    name, symbol, value = _parts(bound)
+def _parse_constraint(bound: str, names: Sequence[str]) -> Constraints:
+    name, symbol, value = _parse_bound(bound)
     return Constraints.on_single_parameters(names, {name: value}, 1.0 if symbol == ">=" else -1.0)
 
 
-def _parts(bound: str) -> tuple[str, str, float]:
-    match = _BOUND.fullmatch(bound.strip())
+class _Bound(NamedTuple):
+    """A bound on a weight: its name, <= or >=, and the value."""
+
+    name: str
+    symbol: str
+    value: float
+
+
+def _parse_bound(bound: str) -> _Bound:
+    match = _BOUND_PATTERN.fullmatch(bound.strip())
     try:
         if match is not None:
-            return match[1], match[2], float(match[3])
+            return _Bound(match[1], match[2], float(match[3]))
     except ValueError:
         pass
     raise DataError(
@@ -112,19 +127,19 @@ def _parts(bound: str) -> tuple[str, str, float]:
     )
 
 
-COLUMNAR = (".parquet", ".arrow", ".feather")
+COLUMNAR_SUFFIXES = (".parquet", ".arrow", ".feather")
 
 
 def is_scanned(file: str, *, play: bool) -> bool:
-    """Whether to scan: play only where files are columnar, as text files are made plain whole."""
-    if not names_files(file):
+    """Whether files are scanned in chunks; of task data only columnar files are."""
+    if not names_several_files(file):
         return False
     if not play or "://" in file or os.path.isdir(file):
         return True
-    return any(name.endswith(COLUMNAR) for name in glob.iglob(file, recursive=True))
+    return any(name.endswith(COLUMNAR_SUFFIXES) for name in glob.iglob(file, recursive=True))
 
 
-def names_files(file: str | None) -> bool:
+def names_several_files(file: str | None) -> bool:
     """Whether this is a pattern, an address or a folder of columnar files, rather than one file.
 
     A folder that describes itself (Psych-DS), or one of text files only, is read as a whole.
@@ -134,22 +149,22 @@ def names_files(file: str | None) -> bool:
     if os.path.isdir(file):
         described = os.path.exists(os.path.join(file, DESCRIPTION))
         return not described and any(
-            name.endswith(COLUMNAR) for _, _, names in os.walk(file) for name in names
+            name.endswith(COLUMNAR_SUFFIXES) for _, _, names in os.walk(file) for name in names
         )
     return "://" in file or glob.has_magic(file)
 
 
-NOT_SCANNED = {"example", "wide", "options", "missing", "delimiter", "decimal", "encoding"}
-NOT_SCANNED |= {"where", "attributes", "opt_out", "reference", "units"}
+NOT_OF_CHOICE_SCANS = {"example", "wide", "options", "missing", "delimiter", "decimal", "encoding"}
+NOT_OF_CHOICE_SCANS |= {"where", "attributes", "opt_out", "reference", "units"}
 
 
 def load_scan(file: str, data: Data, terms: Terms) -> Scan:
     """Scan the files, all with the same columns."""
-    refuse(data, "with several files", names=NOT_SCANNED)
+    refuse(data, "with several files", names=NOT_OF_CHOICE_SCANS)
     refuse(terms, "with several files")
     files = stored_files(file)
-    roles = long_roles(list(files[0].schema().names), data, terms)
-    found: Scan = scan(file, **long_arguments(roles))
+    roles = complete_long_roles(list(files[0].schema().names), data, terms)
+    found: Scan = scan(file, **long_table_arguments(roles))
     say(repr(found))
     return found
 
@@ -158,68 +173,76 @@ def run_fit(
     file: str | None,
     data: Data,
     terms: Terms,
-    model: Model,
-    show: Show,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit choices given as explanatory variables, write, print; the exit code."""
+    """Run `fit` for choices with explanatory variables; return the exit code."""
     refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
     refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
 
     def result() -> Result:
-        return _choices_result(file, data, terms, model, show)
+        return _choices_result(file, data, terms, estimation, output_options)
 
-    return show_fit(result, file, show)
+    return show_fit(result, file, output_options)
 
 
-def show_fit(result_of: Callable[[], Result], file: str | None, show: Show) -> int:
-    """Make a result, keep it, print it; the exit code."""
-    check_level(show.level)
-    if show.intervals == "calibrated":
-        check_seed(show.seed, " with --intervals calibrated")
+def show_fit(
+    result_of: Callable[[], Result], file: str | None, output_options: FitOutputOptions
+) -> int:
+    """Compute a fit with its output file reserved, write and print it; return the exit code."""
+    check_level(output_options.level)
+    if output_options.intervals == "calibrated":
+        check_seed(output_options.seed, " with --intervals calibrated")
     else:
-        refuse(show, "without --intervals calibrated", names={"seed"})
-    with kept(show, read=file):
+        refuse(output_options, "without --intervals calibrated", names={"seed"})
+    with reserve_outputs(output_options, read=file):
         result = result_of()
-        _say_doubts(result, show)
-        keep_and_print(result, show)
-    return exit_code(result.statuses, show.strict)
+        _say_doubts(result, output_options)
+        write_and_print(result, output_options)
+    return exit_code(result.statuses, output_options.strict)
 
 
-def _choices_result(file: str | None, data: Data, terms: Terms, model: Model, show: Show) -> Result:
-    """What choices given as explanatory variables tell."""
-    options = fit_options(model)
-    check_bounds(model.constraint)
-    if file is not None and names_files(file):
-        refuse(model, "with several files", names={"method", "constraint"})
+def _choices_result(
+    file: str | None,
+    data: Data,
+    terms: Terms,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
+) -> Result:
+    """Fit the weights of explanatory variables, for all choices or for each subject."""
+    options = fit_options(estimation)
+    check_bounds(estimation.constraint)
+    if file is not None and names_several_files(file):
+        refuse(estimation, "with several files", names={"method", "constraint"})
         found = load_scan(file, data, terms)
         scanned = found.with_engine(None, options.pop("threads"))
-        return one(fit_chunks(scanned, **options), show)
+        return fit_result(fit_chunks(scanned, **options), output_options)
     choices = load_choices(file, data, terms)
     say_notes(choices)
-    options["constraints"] = constraints(model.constraint, choices.names)
-    if choices.subject is None or model.covariance == "clustered":
-        return one(fit_choices(choices, **options), show)
-    return many(fit_each_choices(choices, **options), show)
+    options["constraints"] = parse_constraints(estimation.constraint, choices.names)
+    if choices.subject is None or estimation.covariance == "clustered":
+        return fit_result(fit_choices(choices, **options), output_options)
+    return fits_result(fit_each_choices(choices, **options), output_options)
 
 
 def exit_code(statuses: tuple[str, ...], strict: bool = False) -> int:
-    """0 where there is a valid estimate, else 1; with `strict`, 0 where all have converged."""
+    """Exit code 0 where there is a valid estimate (with `strict`: all have converged), else 1."""
     if strict:
         return 0 if set(statuses) == {"converged"} else 1
-    return 0 if set(statuses) & set(VALID) else 1
+    return 0 if set(statuses) & set(VALID_STATUSES) else 1
 
 
 def say_notes(choices: Choices) -> None:
-    """What the data are, and what a reader should know of them."""
+    """Print the size of the data and the notes on them to stderr."""
     say(repr(choices))
     for note in choices.notes:
-        say(f"Note: {in_options(note)}")
+        say(f"Note: {word_as_options(note)}")
 
 
-def _say_doubts(result: Result, show: Show) -> None:
-    """What JSON has in a field, and a table below it, in words."""
-    if show.json:
+def _say_doubts(result: Result, output_options: FitOutputOptions) -> None:
+    """Print to stderr the doubts about a result that JSON has in a field of its own."""
+    if output_options.json:
         for doubt in result.doubts:
             say(doubt)

@@ -1,4 +1,4 @@
-"""What `fit` does with a model of task data or offers, and with the price of an experiment."""
+"""The command `fit` with a model of task data or offers, or with --price."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.cli.choice_input import load_choices
 from penchant.cli.fit_choices_command import fit_options, say_notes, show_fit
-from penchant.cli.model_settings import counts_options, model_named, nominal, say_places, ucl
-from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.result_output import Result, many, one
+from penchant.cli.model_settings import (
+    build_named_model,
+    build_ucl,
+    counts_options,
+    parse_reward_prior,
+    say_locations,
+)
+from penchant.cli.options import Agent, Data, EstimationOptions, FitOutputOptions, History, Terms
+from penchant.cli.result_output import Result, fit_result, fits_result
 from penchant.cli.table_input import load_offers, load_play
 from penchant.cli.terminal import refuse, say
 from penchant.errors import DataError, PenchantWarning, text_with_marks
@@ -28,80 +34,89 @@ from penchant.population.subject_estimates import price_sensitivity_warning
 from penchant.softmax.estimate import Estimate
 from penchant.tables.reading import Reading
 
-OF_CHOICES = {"method", "constraint", "covariance", "max_steps"}
+CHOICE_FIT_OPTIONS = {"method", "constraint", "covariance", "max_steps"}
 
 
 def run_fit_play(
     file: str | None,
     data: Data,
     terms: Terms,
-    model: Model,
-    show: Show,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit a model to task data or to offers, write, print; the exit code."""
+    """Run `fit --model`: fit task data or offers, write, print; return the exit code."""
 
     def result() -> Result:
         refuse(terms, "with --model")
-        return play_result(file, data, model, show, agent, history)
+        return fit_model_to_file(file, data, estimation, output_options, agent, history)
 
-    return show_fit(result, file, show)
-
-
-def play_result(
-    file: str | None, data: Data, model: Model, show: Show, agent: Agent, history: History
-) -> Result:
-    """The fit of a model to task data, or to one-shot choices among offers."""
-    refuse(model, "with --model", names=OF_CHOICES)
-    options = fit_options(model)
-    assert agent.model is not None
-    if entry_of(agent.model).data == "offers":
-        return _offers_result(file, data, options, show, agent, history)
-    prior = _nominal(agent, history)
-    if prior is not None:
-        refuse(model, "with --linearized", names={"prior"})
-        refuse(show, "with --linearized", names={"intervals"})
-    ready = ready_model(agent, data, history)
-    reading, played = play_for(ready, file, data, history, agent)
-    together = history.pool or not reading.subjects
-    if prior is not None:
-        return _linearized(reading.data, played, prior, together, show)
-    return _exact(reading.data, played, together, options, show)
+    return show_fit(result, file, output_options)
 
 
-def _exact(
-    episodes: Sequence[Any], model: Any, together: bool, options: Mapping[str, Any], show: Show
-) -> Result:
-    """The exact estimate, of all episodes or of each subject."""
-    prior = options["parameter_prior"]
-    if together:
-        return one(fit_model(episodes, model, parameter_prior=prior), show)
-    estimates = fit_each_model(episodes, model, parameter_prior=prior, threads=options["threads"])
-    return many(estimates, show)
-
-
-def _offers_result(
+def fit_model_to_file(
     file: str | None,
     data: Data,
-    options: Mapping[str, Any],
-    show: Show,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> Result:
-    """What choices among offers tell of those who made them."""
-    model = model_named(agent, 0)
+    """The fit of a model to task data, or to one-shot choices among offers."""
+    refuse(estimation, "with --model", names=CHOICE_FIT_OPTIONS)
+    options = fit_options(estimation)
+    assert agent.model is not None
+    if entry_of(agent.model).data == "offers":
+        return _fit_offers(file, data, options, output_options, agent, history)
+    prior = _linearization_prior(agent, history)
+    if prior is not None:
+        refuse(estimation, "with --linearized", names={"prior"})
+        refuse(output_options, "with --linearized", names={"intervals"})
+    ready = model_before_data(agent, data, history)
+    reading, played = load_play_and_model(ready, file, data, history, agent)
+    together = history.pool or not reading.subjects
+    if prior is not None:
+        return _fit_linearized(reading.data, played, prior, together, output_options)
+    return _fit_exactly(reading.data, played, together, options, output_options)
+
+
+def _fit_exactly(
+    episodes: Sequence[Any],
+    model: Any,
+    together: bool,
+    options: Mapping[str, Any],
+    output_options: FitOutputOptions,
+) -> Result:
+    """Compute the exact estimate, of all episodes or of each subject."""
+    prior = options["parameter_prior"]
+    if together:
+        return fit_result(fit_model(episodes, model, parameter_prior=prior), output_options)
+    estimates = fit_each_model(episodes, model, parameter_prior=prior, threads=options["threads"])
+    return fits_result(estimates, output_options)
+
+
+def _fit_offers(
+    file: str | None,
+    data: Data,
+    options: Mapping[str, Any],
+    output_options: FitOutputOptions,
+    agent: Agent,
+    history: History,
+) -> Result:
+    """Fit a model to one-shot choices among offers."""
+    model = build_named_model(agent, 0)
     reading = load_offers(file, data, history, str(agent.model))
     together = history.pool or not reading.subjects
-    return _exact(reading.data, model, together, options, show)
+    return _fit_exactly(reading.data, model, together, options, output_options)
 
 
-def _nominal(agent: Agent, history: History) -> RewardPrior | None:
+def _linearization_prior(agent: Agent, history: History) -> RewardPrior | None:
     if history.linearized is None:
         return None
     if agent.model != "ucl":
         refuse(history, f"with --model {agent.model}", names={"linearized"})
-    prior = nominal(history.linearized)
+    prior = parse_reward_prior(history.linearized)
     if agent.length_scale is None and prior.length_scale is None:
         raise DataError(
             "--linearized",
@@ -119,8 +134,8 @@ def _nominal(agent: Agent, history: History) -> RewardPrior | None:
     return prior
 
 
-def ready_model(agent: Agent, data: Data, history: History) -> Any:
-    """The model, before the data are read; None where they say how many options it has."""
+def model_before_data(agent: Agent, data: Data, history: History) -> Any:
+    """Build the model before the data are read; None where these tell its number of options."""
     assert agent.model is not None
     if entry_of(agent.model).data != "play":
         raise DataError(
@@ -135,12 +150,12 @@ def ready_model(agent: Agent, data: Data, history: History) -> Any:
             advice = "The model says how many there are"
             refuse(data, f"with --model {agent.model}", advice, names={"options"})
         if agent.model == "ucl":
-            return ucl(agent, history.clock)
+            return build_ucl(agent, history.clock)
     refuse(history, f"with --model {agent.model}", names={"clock"})
     if not counts_options(agent):
-        return model_named(agent, 0)
+        return build_named_model(agent, 0)
     if len(data.options) != 1:
-        model_named(agent, 2)  # says what is wrong with its settings
+        build_named_model(agent, 2)  # says what is wrong with its settings
         return None
     try:
         n_options = int(data.options[0])
@@ -151,74 +166,81 @@ def ready_model(agent: Agent, data: Data, history: History) -> Any:
             got=data.options[0],
             fix="Leave it out to take the largest one in the file.",
         ) from None
-    return model_named(agent, n_options)
+    return build_named_model(agent, n_options)
 
 
-def play_for(
+def load_play_and_model(
     ready: Any, file: str | None, data: Data, history: History, agent: Agent
 ) -> tuple[Reading, Any]:
-    """Task data, and the model for them."""
+    """Load task data and the model for them."""
     reading = load_play(file, data, history, Declared(ready).locations, is_counted=ready is None)
-    return reading, model_for(ready, reading, agent)
+    return reading, model_for_data(ready, reading, agent)
 
 
-def model_for(ready: Any, reading: Reading, agent: Agent) -> Any:
-    """The model for these data, and what is assumed of it."""
+def model_for_data(ready: Any, reading: Reading, agent: Agent) -> Any:
+    """Complete the model for these data, and print what is assumed about its options."""
     if ready is None:
         n_options = reading.n_options
         if reading.numbered:
             say(f"Options: {n_options}, as the largest number says; --options if there were more.")
-        return model_named(agent, n_options)
+        return build_named_model(agent, n_options)
     if Declared(ready).locations is None:
         named = (
             f"--options {ready.n_options}" if counts_options(agent) else f"--model {agent.model}"
         )
         reading.check_options(ready.n_options, named)
         return ready
-    said = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
-    reading.check_options(ready.n_options, said)
-    say_places(agent, reading, ready.locations)
+    option = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
+    reading.check_options(ready.n_options, option)
+    say_locations(agent, reading, ready.locations)
     return ready
 
 
-def _linearized(
-    episodes: Sequence[Episode], model: Any, prior: RewardPrior, together: bool, show: Show
+def _fit_linearized(
+    episodes: Sequence[Episode],
+    model: Any,
+    prior: RewardPrior,
+    together: bool,
+    output_options: FitOutputOptions,
 ) -> Result:
-    """The paper's estimator, of all episodes or of each subject."""
+    """Compute the paper's linearised estimate, of all episodes or of each subject."""
     if together:
-        return one(fit_linearized(episodes, model, nominal=prior), show)
+        return fit_result(fit_linearized(episodes, model, nominal=prior), output_options)
     with warnings.catch_warnings():  # the table says it of each
         warnings.simplefilter("ignore", PenchantWarning)
         found = fit_linearized_each(episodes, model, nominal=prior)
     if found.n_valid < len(found):
         say(f"Warning: {text_with_marks(found.validity_words())}")
-    return many(found, show)
+    return fits_result(found, output_options)
 
 
 def run_fit_worth(
     file: str | None,
     data: Data,
     terms: Terms,
-    model: Model,
-    show: Show,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit the willingness to pay for every attribute, write, print; the exit code."""
+    """Run `fit --price`: fit the willingness to pay for attributes; return the exit code."""
     for options in (agent, history):
         refuse(options, "with --price", "It is for choice experiments, which need no model")
-    refuse(model, "with --price", names={"method", "constraint", "max_steps"})
+    refuse(estimation, "with --price", names={"method", "constraint", "max_steps"})
 
     def result() -> Result:
-        options = fit_options(model)
+        options = fit_options(estimation)
         choices = load_choices(file, data, terms)
         say_notes(choices)
         worth = Attributes(choices.names, price=data.price)
         say(f"Model: {worth}.")
         prior, threads = options["parameter_prior"], options["threads"]
-        kind = model.covariance
+        kind = estimation.covariance
         if choices.subject is None or kind == "clustered":
-            return one(_with_errors(fit(choices, worth, parameter_prior=prior), kind), show)
+            return fit_result(
+                _with_covariance_errors(fit(choices, worth, parameter_prior=prior), kind),
+                output_options,
+            )
         if kind == "robust":
             raise DataError(
                 "--covariance",
@@ -230,13 +252,13 @@ def run_fit_worth(
         doubt = price_sensitivity_warning(zip(people.subjects, people, strict=True))
         if doubt:
             say(f"Note: {doubt}")
-        return many(people, show)
+        return fits_result(people, output_options)
 
-    return show_fit(result, file, show)
+    return show_fit(result, file, output_options)
 
 
-def _with_errors(found: Estimate, kind: str) -> Estimate:
-    """The estimate with robust or clustered errors, where it has errors at all."""
+def _with_covariance_errors(found: Estimate, kind: str) -> Estimate:
+    """Replace the standard errors by robust or clustered ones, where the estimate has errors."""
     if kind == "model" or not np.isfinite(found.standard_errors).all():
         return found
     return found.robust() if kind == "robust" else found.clustered()

@@ -13,8 +13,8 @@ from penchant.cli.options import Base, Flag, ModelName, Number, OptionalNumber, 
 
 @Parameter(name="*", group=Group("Questions", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Questions:
-    """What could be offered, and what was answered.
+class QuestionTables:
+    """Tables of the possible offers and of the answers so far.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class Questions:
 
 @Parameter(name="*", group=Group("What to know", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """How people choose, and which of the parameters are in question.
+class AskOptions:
+    """The model of the choices, and the parameters that the questions are about.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class Wanted:
 
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
-class Said:
-    """How to say the next offer.
+class AskOutputOptions:
+    """Output of the next offer.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ class Said:
 
 @Parameter(name="*", group=Group("Server", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Served:
-    """Where the study is served and kept.
+class ServeOptions:
+    """Address and store of the server, and what its page shows.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ class Served:
 
 @Parameter(name="*", group=Group("Players", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Playing:
-    """Who plays, and how.
+class PlayOptions:
+    """Simulated players: their number, parameters and patience.
 
     Parameters
     ----------

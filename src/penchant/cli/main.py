@@ -47,8 +47,14 @@ from penchant.cli.commands import (
     simulate,
     study,
 )
-from penchant.cli.option_wording import error_words, in_options
-from penchant.cli.terminal import INTERRUPTED, WIDTH, heed_interrupts, say, say_interrupted
+from penchant.cli.option_wording import error_text, word_as_options
+from penchant.cli.terminal import (
+    INTERRUPTED,
+    WIDTH,
+    install_interrupt_handlers,
+    say,
+    say_interrupted,
+)
 from penchant.errors import (
     DataError,
     NotWrittenError,
@@ -60,7 +66,14 @@ from penchant.files.atomic_files import end_at_once
 
 DONE, FAILED, WRONG_USAGE, INTERNAL = 0, 1, 2, 70
 # What a disk or its owner refuses: no fault of the command's.
-_REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+_WRITE_REFUSED_ERRNOS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+)
 
 app = App(
     name="penchant",
@@ -105,7 +118,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     return 0
 
 
-_IN_ORDER: tuple[Callable[..., int], ...] = (
+_COMMANDS: tuple[Callable[..., int], ...] = (
     fit,
     check,
     models,
@@ -128,39 +141,39 @@ _IN_ORDER: tuple[Callable[..., int], ...] = (
     backup,
     completion,
 )
-for place, command in enumerate(_IN_ORDER):  # as one comes to need them
+for place, command in enumerate(_COMMANDS):  # as one comes to need them
     app.command(command, sort_key=place)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
-        with _warnings_in_words(), _marked_stdout():
+        with _print_warnings(), _marked_stdout():
             if list(arguments[:1]) == ["help"]:  # of a command, or of all
                 arguments = [*arguments[1:2], "--help", *arguments[2:]]
-            page = asked_help(app, arguments)
+            page = help_page(app, arguments)
             if page is not None:
                 print(page)
                 return DONE
             code = app(
-                _stdin_last(["--help" if word == ALL else word for word in arguments]),
+                _move_stdin_last(["--help" if word == HELP_ALL else word for word in arguments]),
                 exit_on_error=False,
                 print_error=False,
                 result_action="return_value",
             )
         return code if isinstance(code, int) else DONE
     except CycloptsError as error:
-        say(f"penchant: {_usage(error)}")
+        say(f"penchant: {_usage_message(error)}")
         return WRONG_USAGE
     except DataError as error:
-        say(f"penchant: {error_words(error, _option_names())}")
+        say(f"penchant: {error_text(error, _option_names())}")
         return FAILED if isinstance(error, NotWrittenError) else WRONG_USAGE
     except KeyboardInterrupt as interrupt:
         return say_interrupted(interrupt)
     except _StdoutError as error:
-        return _stdout_failed(error)
+        return _report_stdout_error(error)
     except OSError as error:
-        return _system_failed(error, arguments)
+        return _report_os_error(error, arguments)
     except MemoryError:
         say("penchant: the table must fit into memory; got too large a one. Use fewer columns.")
         return WRONG_USAGE
@@ -179,22 +192,22 @@ def _option_names() -> set[str]:
     }
 
 
-def _stdin_last(arguments: Sequence[str]) -> list[str]:
-    """A lone - after --, as it would be taken for an option elsewhere."""
+def _move_stdin_last(arguments: Sequence[str]) -> list[str]:
+    """Move a lone - behind --, as the parser would take it for an option."""
     others = [argument for argument in arguments if argument != "-"]
     return others if len(others) == len(arguments) else [*others, "--", "-"]
 
 
 @contextmanager
-def _warnings_in_words() -> Iterator[None]:
-    """Doubts about the data as notes on stderr, without a place in the code."""
+def _print_warnings() -> Iterator[None]:
+    """Print warnings of the package to stderr, without their place in the code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", PenchantWarning)
         elsewhere = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if isinstance(message, PenchantWarning):
-                say(f"Warning: {in_options(message.text)}")
+                say(f"Warning: {word_as_options(message.text)}")
             else:
                 elsewhere(message, category, *place, **more)
 
@@ -202,12 +215,12 @@ def _warnings_in_words() -> Iterator[None]:
         yield
 
 
-def _usage(error: CycloptsError) -> str:
+def _usage_message(error: CycloptsError) -> str:
     command = " ".join(("penchant", *(error.command_chain or ())))
     see = f"See {command} --help."
     if isinstance(error, UnusedCliTokensError):
         more = ", ".join(error.unused_tokens or ())
-        return error_words(
+        return error_text(
             DataError(
                 "FILE",
                 "must be one file",
@@ -217,15 +230,15 @@ def _usage(error: CycloptsError) -> str:
         )
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         name = error.keyword or error.argument.name
-        return error_words(DataError(name, "must be given a value", got="none", fix=see))
+        return error_text(DataError(name, "must be given a value", got="none", fix=see))
     if isinstance(error, CoercionError) and error.token is not None:
-        return error_words(_wrong_value(error, see))
+        return error_text(_wrong_value(error, see))
     words = " ".join(str(error).split())
     return words if "--help" in words else f"{words} {see}"
 
 
 def _wrong_value(error: CoercionError, see: str) -> DataError:
-    """A value that an option does not take, by what the parser knows of both."""
+    """Error for a value that an option does not take."""
     token, taken = error.token, error.argument
     assert token is not None
     name = token.keyword or (taken.name if taken is not None else "FILE")
@@ -237,20 +250,20 @@ def _wrong_value(error: CoercionError, see: str) -> DataError:
         return DataError(name, "must be a number", got=got, fix=see)
     among = format_list(choices)
     rule = "must be a model of penchant models" if name == "--model" else f"must be one of {among}"
-    return DataError(name, rule, got=got, fix=_nearest(token.value, choices))
+    return DataError(name, rule, got=got, fix=_nearest_choice(token.value, choices))
 
 
-def _nearest(word: str, choices: Sequence[str]) -> str:
+def _nearest_choice(word: str, choices: Sequence[str]) -> str:
     near = get_close_matches(word, choices, n=1, cutoff=0.6)
     return f"Did you mean {near[0]}?" if near else "Choose one."
 
 
 class _StdoutError(OSError):
-    """What was printed could not be written."""
+    """Failure to write to stdout."""
 
 
-class _Stdout:
-    """Prints as stdout does; failures say that they are its own, also where it is closed (`>&-`).
+class _MarkedStdout:
+    """Wrapper of stdout that raises `_StdoutError` where writing fails, or it is closed (`>&-`).
 
     Python would lose what is printed to a closed stdout without a word.
     """
@@ -265,18 +278,18 @@ class _Stdout:
         """Write it."""
         if self._stream is None:
             raise _StdoutError(errno.EBADF, "it is closed")
-        with _as_its_own():
+        with _mark_stdout_errors():
             return int(self._stream.write(text))
 
     def flush(self) -> None:
         """Write what is pending."""
         if self._stream is not None:
-            with _as_its_own():
+            with _mark_stdout_errors():
                 self._stream.flush()
 
 
 @contextmanager
-def _as_its_own() -> Iterator[None]:
+def _mark_stdout_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -285,8 +298,8 @@ def _as_its_own() -> Iterator[None]:
 
 @contextmanager
 def _marked_stdout() -> Iterator[None]:
-    """Tell failures of stdout from those of files."""
-    stream, sys.stdout = sys.stdout, cast(Any, _Stdout(sys.stdout))
+    """Replace stdout meanwhile, to tell its failures from those of files."""
+    stream, sys.stdout = sys.stdout, cast(Any, _MarkedStdout(sys.stdout))
     try:
         yield
         sys.stdout.flush()
@@ -294,8 +307,8 @@ def _marked_stdout() -> Iterator[None]:
         sys.stdout = stream
 
 
-def _stdout_failed(error: _StdoutError) -> int:
-    """The reader has seen enough (`| head`), or the disk that stdout goes to is full."""
+def _report_stdout_error(error: _StdoutError) -> int:
+    """Report that stdout failed: its reader has gone (`| head`), or its disk is full."""
     if sys.stdout is not None:  # keep Python from complaining again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if error.errno == errno.EPIPE:
@@ -307,9 +320,9 @@ def _stdout_failed(error: _StdoutError) -> int:
     return FAILED
 
 
-def _system_failed(error: OSError, arguments: Sequence[str]) -> int:
-    """Something cannot be written: a fault of the place, or one of ours."""
-    if error.errno not in _REFUSED:
+def _report_os_error(error: OSError, arguments: Sequence[str]) -> int:
+    """Report an error of the operating system: no permission or space, or an internal error."""
+    if error.errno not in _WRITE_REFUSED_ERRNOS:
         return _report_internal_error(arguments)
     where = f"{error.filename}: " if error.filename is not None else ""
     say(f"penchant: output must be writable; got {where}{error.strerror}. Choose another place.")
@@ -317,7 +330,7 @@ def _system_failed(error: OSError, arguments: Sequence[str]) -> int:
 
 
 def _report_internal_error(arguments: Sequence[str]) -> int:
-    """Keep what is needed to reproduce an error that should not happen."""
+    """Write to a file what is needed to reproduce an error that should not happen."""
     details = f"penchant {__version__}\narguments: {list(arguments)!r}\n\n{traceback.format_exc()}"
     try:
         with tempfile.NamedTemporaryFile(
@@ -335,8 +348,8 @@ def _report_internal_error(arguments: Sequence[str]) -> int:
     return INTERNAL
 
 
-def _keep_streams_taken() -> None:
-    """Let no file that is opened later take the number of a stream that was closed."""
+def _occupy_closed_streams() -> None:
+    """Open the null device as closed standard streams, so that no file takes their number."""
     for stream in range(3):
         try:
             os.fstat(stream)
@@ -346,8 +359,8 @@ def _keep_streams_taken() -> None:
 
 def main() -> None:
     """Entry point of the command `penchant`."""
-    heed_interrupts()
-    _keep_streams_taken()
+    install_interrupt_handlers()
+    _occupy_closed_streams()
     if sys.stdout is not None:
         # A terminal without these letters shows their numbers.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -357,14 +370,23 @@ def main() -> None:
     sys.exit(code)
 
 
-ALL, ONE = "--help-all", "--help="
-_TABLE = ("where", "subject", "chosen", "reward")
-_SIMULATED = ("model", "parameters", "means", "decisions", "subjects", "seed", "json", "figure")
+HELP_ALL, HELP_TOPIC = "--help-all", "--help="
+_TABLE_OPTIONS = ("where", "subject", "chosen", "reward")
+_SIMULATION_OPTIONS = (
+    "model",
+    "parameters",
+    "means",
+    "decisions",
+    "subjects",
+    "seed",
+    "json",
+    "figure",
+)
 # The options that most uses of a command need.
-USUAL: Mapping[str, Sequence[str]] = {
+USUAL_OPTIONS: Mapping[str, Sequence[str]] = {
     "fit": (
         "example",
-        *_TABLE,
+        *_TABLE_OPTIONS,
         "model",
         "options",
         "prior",
@@ -373,24 +395,33 @@ USUAL: Mapping[str, Sequence[str]] = {
         "figure",
         "output",
     ),
-    "check": ("example", *_TABLE, "model", "json"),
-    "study": (*_TABLE, "condition", "model", "options", "seed", "output", "resume"),
-    "population": (*_TABLE, "model", "covariates", "people", "subjects", "json", "output"),
-    "compare": (*_TABLE, "model", "attributes", "folds", "group", "json", "figure", "output"),
-    "predict": (*_TABLE, "model", "prior", "all_options", "check", "figure", "output"),
-    "believe": (*_TABLE, "grid", "noise_variance", "length_scale", "map", "json", "output"),
-    "assist": (*_TABLE, "grid", "noise_variance", "length_scale", "json", "output"),
+    "check": ("example", *_TABLE_OPTIONS, "model", "json"),
+    "study": (*_TABLE_OPTIONS, "condition", "model", "options", "seed", "output", "resume"),
+    "population": (*_TABLE_OPTIONS, "model", "covariates", "people", "subjects", "json", "output"),
+    "compare": (
+        *_TABLE_OPTIONS,
+        "model",
+        "attributes",
+        "folds",
+        "group",
+        "json",
+        "figure",
+        "output",
+    ),
+    "predict": (*_TABLE_OPTIONS, "model", "prior", "all_options", "check", "figure", "output"),
+    "believe": (*_TABLE_OPTIONS, "grid", "noise_variance", "length_scale", "map", "json", "output"),
+    "assist": (*_TABLE_OPTIONS, "grid", "noise_variance", "length_scale", "json", "output"),
     "simulate": ("model", "means", "grid", "parameters", "decisions", "agents", "seed", "output"),
-    "recover": _SIMULATED,
-    "distinguish": _SIMULATED,
-    "design": ("width", "against", *_SIMULATED),
+    "recover": _SIMULATION_OPTIONS,
+    "distinguish": _SIMULATION_OPTIONS,
+    "design": ("width", "against", *_SIMULATION_OPTIONS),
     "ask": ("offers", "answers", "model", "about", "enough", "interactive", "json"),
     "play": ("players", "model", "settings", "seed"),
 }
-_LEARNER = (
+_LEARNER_OPTIONS = (
     "--model q-learning \\\n    --parameters temperature=0.1:0.5,learning_rate=0.1:0.9 \\\n   "
 )
-_SLOTS = "--means 0.3,0.7 --noise-variance 0.04 --seed 1"
+_BANDIT_OPTIONS = "--means 0.3,0.7 --noise-variance 0.04 --seed 1"
 EXAMPLES: Mapping[str, Sequence[str]] = {
     "fit": (
         "penchant fit --example travel-mode",
@@ -411,11 +442,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "penchant simulate --model q-learning --means 0.3,0.7 --noise-variance 0.04 \\\n"
         "    --parameters temperature=0.2,learning_rate=0.3 --seed 1 --output play.csv",
     ),
-    "recover": (f"penchant recover {_LEARNER} {_SLOTS}",),
+    "recover": (f"penchant recover {_LEARNER_OPTIONS} {_BANDIT_OPTIONS}",),
     "distinguish": (
-        f"penchant distinguish {_LEARNER} {_SLOTS} \\\n    --model random --parameters bias_0=-1:1",
+        f"penchant distinguish {_LEARNER_OPTIONS} {_BANDIT_OPTIONS} \\\n"
+        "    --model random --parameters bias_0=-1:1",
     ),
-    "design": (f"penchant design --width learning_rate=0.3 {_LEARNER} {_SLOTS}",),
+    "design": (f"penchant design --width learning_rate=0.3 {_LEARNER_OPTIONS} {_BANDIT_OPTIONS}",),
     "ask": ("penchant ask --model hyperbolic --offers offers.csv --about discount_rate",),
     "play": ("penchant play http://127.0.0.1:8000 --players 20 --seed 1",),
     "models": ("penchant models", "penchant models q-learning", "penchant models --task two-step"),
@@ -437,8 +469,8 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
 }
 
 
-def asked_help(app: Any, arguments: Sequence[str]) -> str | None:
-    """The page of help that a command line asks for; None if it asks for none, or for all.
+def help_page(app: Any, arguments: Sequence[str]) -> str | None:
+    """Help page that a command line asks for; None where it asks for none, or for all pages.
 
     `penchant COMMAND --help` is the first screen, `penchant COMMAND --help=TOPIC` or
     `penchant COMMAND --help TOPIC` the options of one topic.
@@ -446,7 +478,9 @@ def asked_help(app: Any, arguments: Sequence[str]) -> str | None:
     if len(arguments) < 2 or arguments[0] not in [name for name in app if name[0] != "-"]:
         return None
     command, *rest = arguments
-    topic = next((word.removeprefix(ONE) for word in rest if word.startswith(ONE)), None)
+    topic = next(
+        (word.removeprefix(HELP_TOPIC) for word in rest if word.startswith(HELP_TOPIC)), None
+    )
     if topic is None and len(rest) == 2 and rest[0] in ("--help", "-h"):
         topic = rest[1]
     if topic is not None:
@@ -455,13 +489,13 @@ def asked_help(app: Any, arguments: Sequence[str]) -> str | None:
     return first_screen(app, command) if asks else None
 
 
-def _arguments(app: Any, command: str) -> list[Any]:
-    """All that a command takes, with the words about it; it takes a while to find them."""
+def _command_arguments(app: Any, command: str) -> list[Any]:
+    """Arguments of a command with their help texts; parsing them takes a while."""
     return list(app[command].assemble_argument_collection(parse_docstring=True))
 
 
-def _options(given: list[Any]) -> dict[str, Any]:
-    """Every option of a command, by its name in Python."""
+def _options_by_name(given: list[Any]) -> dict[str, Any]:
+    """Options of a command by their names in Python."""
     found = {}
     for argument in given:
         if not argument.children and argument.parameter.help and argument.name[:1] == "-":
@@ -469,14 +503,14 @@ def _options(given: list[Any]) -> dict[str, Any]:
     return found
 
 
-def topics(app: Any, command: str) -> dict[str, list[Any]]:
+def options_by_topic(app: Any, command: str) -> dict[str, list[Any]]:
     """Options of a command by topic."""
-    return _by_topic(_arguments(app, command))
+    return _group_by_topic(_command_arguments(app, command))
 
 
-def _by_topic(given: list[Any]) -> dict[str, list[Any]]:
+def _group_by_topic(given: list[Any]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
-    for option in _options(given).values():
+    for option in _options_by_name(given).values():
         group = option.parameter.group
         name = str(group[0].name if group else "Other")
         found.setdefault(name.lower().replace(" ", "-"), []).append(option)
@@ -484,7 +518,7 @@ def _by_topic(given: list[Any]) -> dict[str, list[Any]]:
 
 
 def first_screen(app: Any, command: str) -> str:
-    """What `penchant COMMAND --help` prints: all of it where that fits on a screen.
+    """First page of a command's help, with all options where those fit on a screen.
 
     Parameters
     ----------
@@ -493,9 +527,9 @@ def first_screen(app: Any, command: str) -> str:
     command
         One of them.
     """
-    given = _arguments(app, command)
-    few = command not in USUAL
-    options, usage = _options(given), _places(given, few)
+    given = _command_arguments(app, command)
+    few = command not in USUAL_OPTIONS
+    options, usage = _options_by_name(given), _positional_usage(given, few)
     words = (app[command].help or "").partition("Parameters\n")[0].strip().split("\n\n")
     open_ = "[OPTIONS]" if options else ""
     lines = [f"Usage: penchant {command} {usage}{open_}".rstrip(), ""]
@@ -505,26 +539,28 @@ def first_screen(app: Any, command: str) -> str:
     lines += ["Examples:", *(f"  {line}" for line in examples)]
     if few:
         places = [one for one in given if one.name[:1] not in "-*"]
-        lines += _listed("Arguments:", [(one.name, str(one.parameter.help)) for one in places])
-        whole = [(_names(one), _said(one)) for one in options.values()]
-        return "\n".join([*lines, *_listed("Options:", whole)])
-    usual = [options[name] for name in USUAL[command] if name in options]
-    short = [(_names(one, False), _sentence(str(one.parameter.help))) for one in usual]
-    lines += _listed("Usual options:", short)
+        lines += _two_column_list(
+            "Arguments:", [(one.name, str(one.parameter.help)) for one in places]
+        )
+        whole = [(_option_usage(one), _option_description(one)) for one in options.values()]
+        return "\n".join([*lines, *_two_column_list("Options:", whole)])
+    usual = [options[name] for name in USUAL_OPTIONS[command] if name in options]
+    short = [(_option_usage(one, False), _first_sentence(str(one.parameter.help))) for one in usual]
+    lines += _two_column_list("Usual options:", short)
     if "FILE" in usage:
         lines += ["", 'FILE is a table or a folder of tables; "-" reads stdin.']
-    about = "  ".join(f"{name}~({len(own)})" for name, own in _by_topic(given).items())
+    about = "  ".join(f"{name}~({len(own)})" for name, own in _group_by_topic(given).items())
     lines += ["", f"All {len(options)} options by topic, penchant {command} --help=TOPIC:"]
     wrapped = textwrap.wrap(
         about, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
     )
     lines += [line.replace("~", " ") for line in wrapped]
-    return "\n".join([*lines, f"or all at once: penchant {command} {ALL}"])
+    return "\n".join([*lines, f"or all at once: penchant {command} {HELP_ALL}"])
 
 
 def topic_screen(app: Any, command: str, topic: str) -> str:
-    """What `penchant COMMAND --help=TOPIC` prints: the options of one topic, whole."""
-    known = topics(app, command)
+    """Help on all options of one topic, as `penchant COMMAND --help=TOPIC` prints it."""
+    known = options_by_topic(app, command)
     if topic not in known:
         raise DataError(
             "--help",
@@ -534,32 +570,32 @@ def topic_screen(app: Any, command: str, topic: str) -> str:
         )
     lines = [f"penchant {command}: {topic}", ""]
     for option in known[topic]:
-        lines += _whole(option)
+        lines += _option_lines(option)
     others = ", ".join(name for name in known if name != topic)
     more = f"Other topics: {others}." if others else ""
     return "\n".join([*lines, "", *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
 
 
-def _places(given: list[Any], few: bool) -> str:
-    """What stands between the command and its options; in brackets what may be left out."""
+def _positional_usage(given: list[Any], few: bool) -> str:
+    """Positional arguments of a usage line; in brackets those that may be left out."""
     places = [argument for argument in given if argument.name[:1] not in "-*"]
     free = few or len(places) > 1  # a table alone is hardly ever left out
-    return "".join(f"{_bracketed(one) if free else one.name} " for one in places)
+    return "".join(f"{_bracketed_argument(one) if free else one.name} " for one in places)
 
 
-def _bracketed(place: Any) -> str:
+def _bracketed_argument(place: Any) -> str:
     return place.name if place.required else f"[{place.name}]"
 
 
-def _names(option: Any, metavar: bool = True) -> str:
-    """An option as it is typed: its name, its short name, and what stands for its value."""
+def _option_usage(option: Any, metavar: bool = True) -> str:
+    """Option as it is typed: its name, its short name, and the metavariable of its value."""
     short = [name for name in option.names if len(name) == 2]
     value = [option.parameter.metavar] if metavar and option.parameter.metavar else []
     return " ".join([option.name, *short, *value])
 
 
-def _said(option: Any) -> str:
-    """All that is said of an option: its words, its choices, its default."""
+def _option_description(option: Any) -> str:
+    """Help text of an option with its choices and its default."""
     words = " ".join(str(option.parameter.help).split())
     choices, default = option.get_choices() or (), option.field_info.default
     if choices:
@@ -568,30 +604,30 @@ def _said(option: Any) -> str:
     return f"{words} [default: {default}]" if is_said and default != "" else words
 
 
-def _whole(option: Any) -> list[str]:
-    """An option with all that is said of it, over two or more lines."""
-    told = textwrap.wrap(_said(option), WIDTH - 6, break_on_hyphens=False)
-    return [f"  {_names(option)}", *(f"      {line}" for line in told)]
+def _option_lines(option: Any) -> list[str]:
+    """Lines of help on an option: its usage, and its indented description."""
+    lines = textwrap.wrap(_option_description(option), WIDTH - 6, break_on_hyphens=False)
+    return [f"  {_option_usage(option)}", *(f"      {line}" for line in lines)]
 
 
-def _sentence(what: str) -> str:
+def _first_sentence(what: str) -> str:
     """The first sentence of a text."""
     first = re.split(r"(?<!\.\.)\. ", " ".join(what.split()))[0]
     return first if first.endswith(".") else f"{first}."
 
 
-def _listed(head: str, rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Names and what is said of them, in two columns."""
+def _two_column_list(head: str, rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Format names and descriptions in two columns."""
     if not rows:
         return []
     wide = max(14, *(len(name) + 2 for name, _ in rows if len(name) < 24))
     lines = ["", head]
-    for name, said in rows:
+    for name, text in rows:
         if len(name) + 2 > wide:
             lines.append(f"  {name}")
             name = ""
         lines += textwrap.wrap(
-            " ".join(said.split()),
+            " ".join(text.split()),
             WIDTH,
             initial_indent=f"  {name:<{wide}}",
             subsequent_indent=" " * (2 + wide),

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,34 +18,52 @@ from penchant.choices import Choices
 from penchant.cli.choice_input import load_choices
 from penchant.cli.fit_choices_command import (
     check_bounds,
-    constraints,
     fit_options,
     is_scanned,
     load_scan,
-    prior,
+    parse_constraints,
+    parse_prior,
     show_fit,
 )
-from penchant.cli.fit_model_command import play_for, ready_model
-from penchant.cli.model_settings import counts_options, map_words, model_named, place_words
-from penchant.cli.option_wording import in_options, results_in_options
-from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.result_output import VALID, checked_document, kept, of_table, one, reserved, shown
-from penchant.cli.table_input import (
-    NOT_OF_OFFERS,
-    OF_PLAY,
-    load_offers,
-    named_offers,
-    open_raw,
-    read_rows,
-    several,
+from penchant.cli.fit_model_command import load_play_and_model, model_before_data
+from penchant.cli.model_settings import (
+    build_named_model,
+    counts_options,
+    map_description,
+    place_map_description,
 )
-from penchant.cli.terminal import check_file, refuse, say, when_interrupted
-from penchant.cli.workflow_options import Played, Populated, Prediction, Written
+from penchant.cli.option_wording import word_as_options, word_results_as_options
+from penchant.cli.options import Agent, Data, EstimationOptions, FitOutputOptions, History, Terms
+from penchant.cli.result_output import (
+    VALID_STATUSES,
+    check_document,
+    fit_result,
+    output_result,
+    reserve_file,
+    reserve_outputs,
+    table_result,
+)
+from penchant.cli.table_input import (
+    NON_OFFER_OPTIONS,
+    PLAY_OPTIONS,
+    load_offers,
+    open_raw,
+    parse_offers,
+    read_rows,
+    split_column_names,
+)
+from penchant.cli.terminal import check_file, message_if_interrupted, refuse, say
+from penchant.cli.workflow_options import (
+    OutputOptions,
+    PopulationOptions,
+    PredictionOptions,
+    TableOptions,
+)
 from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.figures.result_overview import overview
 from penchant.figures.style import save
-from penchant.files.atomic_files import check_new_folder, locked, new_folder
-from penchant.files.output import TABLES, json_text, write_json, write_table, write_text
+from penchant.files.atomic_files import check_new_folder, lock_file, new_folder
+from penchant.files.output import OUTPUT_SUFFIXES, json_text, write_json, write_table, write_text
 from penchant.files.table import read_table
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import OF_CHOICES as OF_CHOICES_ALONE
@@ -67,35 +85,44 @@ from penchant.tables.play_columns import describe_columns, play_columns
 from penchant.tables.reading import TITLES, Reading
 from penchant.workflow.latent_variables import BatchBeliefs, beliefs
 
-OF_CHOICES = {"option", "explanatory", "weight", "weight_kind", "available", "offset"}
-NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference", "price"}
-NOT_SCANNED |= {"units", "delimiter", "decimal", "encoding"}
+CHOICE_TABLE_OPTIONS = {"option", "explanatory", "weight", "weight_kind", "available", "offset"}
+NOT_OF_HISTORY_SCANS = {
+    "example",
+    "wide",
+    "missing",
+    "where",
+    "attributes",
+    "opt_out",
+    "reference",
+    "price",
+}
+NOT_OF_HISTORY_SCANS |= {"units", "delimiter", "decimal", "encoding"}
 
 
 @dataclass(frozen=True)
-class Scanned:
+class ScannedData:
     """A scan of play or offers, and its model."""
 
     scan: HistoryScan
     model: Any
 
 
-def scanned(file: str, data: Data, history: History, agent: Agent) -> Scanned:
-    """Play or offers in files, as the model has it, and the model."""
+def scan_files(file: str, data: Data, history: History, agent: Agent) -> ScannedData:
+    """Scan files of task data or offers, by the kind of the model, and build the model."""
     assert agent.model is not None
     refuse(history, "with several files", names={"linearized"})
     if entry_of(agent.model).data == "offers":
-        return scanned_offers(file, data, history, agent)
-    return scanned_play(file, data, history, ready_model(agent, data, history), agent)
+        return scan_offers(file, data, history, agent)
+    return scan_play(file, data, history, model_before_data(agent, data, history), agent)
 
 
-def are_together(found: Scanned, pool: bool) -> bool:
-    """Whether all that the files hold has one set of parameters, for which it is read at once."""
+def has_one_parameter_set(found: ScannedData, pool: bool) -> bool:
+    """Whether one set of parameters is fitted to all files, for which they are read at once."""
     return pool or found.scan.reader.subject is None
 
 
-def check_people(found: Scanned) -> None:
-    """Files hold subjects."""
+def check_people(found: ScannedData) -> None:
+    """Refuse files without a column of subjects."""
     if found.scan.reader.subject is None:
         raise DataError(
             "--subject",
@@ -105,12 +132,12 @@ def check_people(found: Scanned) -> None:
         )
 
 
-def scanned_offers(file: str, data: Data, history: History, agent: Agent) -> Scanned:
-    """Offers in files, and the model."""
-    refuse(data, "with several files", names=NOT_SCANNED)
-    refuse(data, f"with --model {agent.model}", names=NOT_OF_OFFERS)
-    refuse(history, f"with --model {agent.model}", names=OF_PLAY)
-    model = model_named(agent, 0)
+def scan_offers(file: str, data: Data, history: History, agent: Agent) -> ScannedData:
+    """Scan files of offers, and build the model."""
+    refuse(data, "with several files", names=NOT_OF_HISTORY_SCANS)
+    refuse(data, f"with --model {agent.model}", names=NON_OFFER_OPTIONS)
+    refuse(history, f"with --model {agent.model}", names=PLAY_OPTIONS)
+    model = build_named_model(agent, 0)
     found = scan(
         file,
         kind="offers",
@@ -118,37 +145,39 @@ def scanned_offers(file: str, data: Data, history: History, agent: Agent) -> Sca
         chosen=data.chosen,
         block=history.block,
         scored=history.scored,
-        offers=named_offers(history.offers),
+        offers=parse_offers(history.offers),
         options=data.options or None,
         base=history.base or None,
     )
     say(repr(found))
-    return Scanned(found, model)
+    return ScannedData(found, model)
 
 
-def scanned_play(file: str, data: Data, history: History, ready: Any, agent: Agent) -> Scanned:
-    """Play in files, and the model for it; says what is taken for what."""
-    refuse(data, "with several files", names=NOT_SCANNED | OF_CHOICES)
+def scan_play(file: str, data: Data, history: History, ready: Any, agent: Agent) -> ScannedData:
+    """Scan files of task data, make the model, and print the role of each column."""
+    refuse(data, "with several files", names=NOT_OF_HISTORY_SCANS | CHOICE_TABLE_OPTIONS)
     places = Declared(ready).locations
     names = list(stored_files(file)[0].schema().names)
-    columns = _scanned_columns(names, data, history, places)
+    columns = _play_column_roles(names, data, history, places)
     say(f"Columns: {describe_columns(columns)}")
     refuse(history, "with several files", names={"executed"})
-    own = columns.items()
-    given: dict[str, Any] = {part: name or NO_COLUMN for part, name in own if part != "executed"}
+    roles = columns.items()
+    given: dict[str, Any] = {part: name or NO_COLUMN for part, name in roles if part != "executed"}
     given |= {"base": history.base or None, "gaps": history.gaps, "shown": history.shown or None}
     given |= {"missing_reward": history.missing_reward}
     given |= {"locations": None if isinstance(columns["chosen"], str) else places}
     found: HistoryScan = scan(file, kind="play", **given)
     say(repr(found))
-    found, n_options = _with_labels(found, columns["chosen"], data, history, counts_options(agent))
-    return Scanned(found, _model(ready, n_options, agent, places, found, history.base))
+    found, n_options = _label_options(
+        found, columns["chosen"], data, history, counts_options(agent)
+    )
+    return ScannedData(found, _model_for_scan(ready, n_options, agent, places, found, history.base))
 
 
-def _scanned_columns(
+def _play_column_roles(
     names: Sequence[str], data: Data, history: History, places: Matrix | None
 ) -> dict[str, Any]:
-    """The column of every part of task data: as typed, or of a usual name."""
+    """Columns of task data by role: as typed, or of a usual name."""
     if len(data.decision) > 1:
         raise DataError(
             "--decision",
@@ -157,8 +186,8 @@ def _scanned_columns(
             fix="Name those that tell subjects and plays apart with --subject and --block.",
         )
     parts = ("block", "reward", "is_choice", "scored", "executed")
-    typed = {part: several(getattr(history, part), names) for part in parts}
-    typed |= {"subject": data.subject, "chosen": several(data.chosen, names)}
+    typed = {part: split_column_names(getattr(history, part), names) for part in parts}
+    typed |= {"subject": data.subject, "chosen": split_column_names(data.chosen, names)}
     typed["decision"] = next(iter(data.decision), None)
     sides = 0 if places is None else np.shape(places)[1]
     found = play_columns(names, typed, coordinates=sides or len(COORDINATES))
@@ -173,17 +202,17 @@ def _scanned_columns(
     return found
 
 
-def _with_labels(
+def _label_options(
     found: HistoryScan, chosen: Any, data: Data, history: History, counts: bool
 ) -> tuple[HistoryScan, int | None]:
-    """The scan with labels of the options where it has labels; how many options there are."""
+    """Add labels of the options to a scan where it has labels; also return their number."""
     if not isinstance(chosen, str):
         return found, None
     counted_only = len(data.options) == 1
     seen = found.distinct(chosen)
-    done = found.reader.arguments.get("executed")
-    if isinstance(done, str):
-        seen = list(dict.fromkeys([*seen, *found.distinct(done)]))
+    executed = found.reader.arguments.get("executed")
+    if isinstance(executed, str):
+        seen = list(dict.fromkeys([*seen, *found.distinct(executed)]))
     is_text = any(isinstance(value, str) for value in seen)
     if not is_text and (counted_only or not data.options):
         if not counts:
@@ -206,7 +235,7 @@ def _with_labels(
     return found.with_arguments(options=list(labels)), len(labels)
 
 
-def _model(
+def _model_for_scan(
     ready: Any,
     n_options: int | None,
     agent: Agent,
@@ -218,7 +247,7 @@ def _model(
         assert n_options is not None  # of a model that counts them
         if "options" not in found.reader.arguments:
             say(f"Options: {n_options}, as the largest number says; --options if there were more.")
-        return model_named(agent, n_options)
+        return build_named_model(agent, n_options)
     if n_options is not None and n_options > ready.n_options:
         raise DataError(
             "--options",
@@ -228,145 +257,163 @@ def _model(
         )
     if places is not None:
         numbered = isinstance(found.reader.arguments["chosen"], str)
-        say(map_words(agent, places, base) if numbered else place_words(np.asarray(places), base))
+        say(
+            map_description(agent, places, base)
+            if numbered
+            else place_map_description(np.asarray(places), base)
+        )
     return ready
 
 
-def fit_people(
-    found: Any, model: Any, options: Mapping[str, Any], show: Show, threads: int | None
+def fit_scanned_subjects(
+    found: Any,
+    model: Any,
+    options: Mapping[str, Any],
+    output_options: FitOutputOptions,
+    threads: int | None,
 ) -> int:
-    """Fit all subjects of a scan, say what was found; the exit code."""
-    check_level(show.level)
-    if show.output is not None and show.output.suffix.lower() != ".parquet":
+    """Fit every subject of a scan, print and write the estimates; return the exit code."""
+    check_level(output_options.level)
+    if output_options.output is not None and output_options.output.suffix.lower() != ".parquet":
         raise DataError(
             "--output",
             "must end in .parquet for several files",
-            got=show.output,
+            got=output_options.output,
             fix="Choose that.",
         )
     words = (
         "nothing was written."
-        if show.output is None
+        if output_options.output is None
         else "what is done is kept; the same command goes on from there."
     )
-    with when_interrupted(lambda: words):
+    with message_if_interrupted(lambda: words):
         estimates = fit_each(
             found,
             *([] if model is None else [model]),
-            output=show.output,
-            overwrite=show.overwrite,
-            level=show.level,
-            intervals=show.intervals,
+            output=output_options.output,
+            overwrite=output_options.overwrite,
+            level=output_options.level,
+            intervals=output_options.intervals,
             threads=threads,
             **options,
         )
     if estimates.n_resumed:
         say(f"Resumed: {estimates.n_resumed:,} portions of subjects were done before.")
-    if show.output is not None:
-        say(f"Written: {show.output}")
+    if output_options.output is not None:
+        say(f"Written: {output_options.output}")
     print(
-        json_text(results_in_options(estimates.to_dict()))
-        if show.json
-        else results_in_options(estimates).summary() + "\n",
+        json_text(word_results_as_options(estimates.to_dict()))
+        if output_options.json
+        else word_results_as_options(estimates).summary() + "\n",
         end="",
     )
     statuses = set(estimates.counts())
-    if show.strict:
+    if output_options.strict:
         return 0 if statuses == {"converged"} else 1
-    return 0 if statuses & set(VALID) else 1
+    return 0 if statuses & set(VALID_STATUSES) else 1
 
 
 def run_fit_files(
     file: str,
     data: Data,
     terms: Terms,
-    model: Model,
-    show: Show,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit every subject of several files: choices, play or offers; the exit code."""
-    options = fit_options(model)
+    """Run `fit` for several files of choices, task data or offers; return the exit code."""
+    options = fit_options(estimation)
     threads = options.pop("threads")
     if agent.model is None:
         refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
         refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
-        check_bounds(model.constraint)
+        check_bounds(estimation.constraint)
         choices = load_scan(file, data, terms)
-        options["constraints"] = constraints(model.constraint, choices.names)
-        return fit_people(choices, None, options, show, threads)
+        options["constraints"] = parse_constraints(estimation.constraint, choices.names)
+        return fit_scanned_subjects(choices, None, options, output_options, threads)
     refuse(terms, "with --model")
-    refuse(model, "with --model", names={"method", "constraint", "covariance", "max_steps"})
-    found = scanned(file, data, history, agent)
+    refuse(estimation, "with --model", names={"method", "constraint", "covariance", "max_steps"})
+    found = scan_files(file, data, history, agent)
     given = {"parameter_prior": options["parameter_prior"]}
-    if are_together(found, history.pool):
-        return show_fit(lambda: one(fit(found.scan, found.model, **given), show), file, show)
-    return fit_people(found.scan, found.model, given, show, threads)
+    if has_one_parameter_set(found, history.pool):
+        return show_fit(
+            lambda: fit_result(fit(found.scan, found.model, **given), output_options),
+            file,
+            output_options,
+        )
+    return fit_scanned_subjects(found.scan, found.model, given, output_options, threads)
 
 
 def run_predict_files(
-    file: str, table: Played, agent: Agent, prediction: Prediction, written: Written
+    file: str,
+    table: TableOptions,
+    agent: Agent,
+    prediction: PredictionOptions,
+    output_options: OutputOptions,
 ) -> int:
-    """Fit every subject of several files, write what the model says of every event."""
+    """Run `predict` for several files: write the predictions of every event."""
     refuse(prediction, "with several files", names={"check", "seed"})
-    if written.figure is not None:
+    if output_options.figure is not None:
         raise DataError(
             "--figure",
             "must be left out with several files",
-            got=written.figure,
+            got=output_options.figure,
             fix="It shows a check.",
         )
-    if written.output is None or written.output.suffix.lower() != ".parquet":
+    if output_options.output is None or output_options.output.suffix.lower() != ".parquet":
         raise DataError(
             "--output",
             "must be a .parquet file for several files",
-            got=written.output or "none",
+            got=output_options.output or "none",
             fix="Name one.",
         )
     history = replace(table.history(), clock=prediction.clock)
-    found = scanned(file, table.data(), history, agent)
-    weights = prior(prediction.prior)
-    if are_together(found, prediction.pool):
-        _predict_together(found, weights, prediction.all_options, written)
+    found = scan_files(file, table.data(), history, agent)
+    weights = parse_prior(prediction.prior)
+    if has_one_parameter_set(found, prediction.pool):
+        _predict_together(found, weights, prediction.all_options, output_options)
     else:
         fits = build_portion_fitter(found.scan, found.model, weights, OF_CHOICES_ALONE)
         say(f"Model: {fits}.")
-        _, place = found.scan.subjects.output_file(written.output, written.overwrite)
+        _, place = found.scan.subjects.output_file(output_options.output, output_options.overwrite)
         words = "what is done is kept; the same command goes on from there."
-        with when_interrupted(lambda: words):
+        with message_if_interrupted(lambda: words):
             work = BatchBeliefs(fits, prediction.all_options)
             found.scan.subjects.write_batch_results(
                 work, place, None, prediction.threads, "Predicting"
             )
-    say(f"Written: {written.output}")
-    return _say_predicted(written)
+    say(f"Written: {output_options.output}")
+    return _report_predictions(output_options)
 
 
-def _predict_together(found: Scanned, weights: Any, all_options: bool, written: Written) -> None:
-    """One set of parameters for all, and what it says of every event."""
-    assert written.output is not None
-    with kept(written, TABLES):
+def _predict_together(
+    found: ScannedData, weights: Any, all_options: bool, output_options: OutputOptions
+) -> None:
+    """Fit one set of parameters to all subjects, and write the predictions of every event."""
+    assert output_options.output is not None
+    with reserve_outputs(output_options, OUTPUT_SUFFIXES):
         histories = found.scan.load("one set of parameters of a model")
         estimate = fit(histories, found.model, parameter_prior=weights)
         say(f"Model: {estimate.model}.")
         made = beliefs(estimate, histories).to_frame("pyarrow", options=all_options)
-        write_table(written.output, made, overwrite=written.overwrite)
+        write_table(output_options.output, made, overwrite=output_options.overwrite)
 
 
-def _say_predicted(written: Written) -> int:
-    """How well the decisions of a file of predictions were predicted; the exit code."""
-    assert written.output is not None
+def _report_predictions(output_options: OutputOptions) -> int:
+    """Print the log-likelihood of a file of predictions; return the exit code."""
+    assert output_options.output is not None
     counts = {"rows": 0, "predicted": 0}
     total = 0.0
-    for group in row_groups(written.output, ["scored", "log_probability"]):
+    for group in row_groups(output_options.output, ["scored", "log_probability"]):
         logs = np.asarray(group["log_probability"].to_numpy(), dtype=np.float64)
         logs = logs[np.asarray(group["scored"].to_numpy(), dtype=bool)]
         counts["rows"] += len(group)
         counts["predicted"] += int(np.isfinite(logs).sum())
         total += float(logs[np.isfinite(logs)].sum())
-    document = {**counts, "log_likelihood": total, "output": str(written.output)}
-    if written.json:
-        print(json_text(results_in_options(document)), end="")
+    document = {**counts, "log_likelihood": total, "output": str(output_options.output)}
+    if output_options.json:
+        print(json_text(word_results_as_options(document)), end="")
     else:
         mean = np.exp(total / counts["predicted"]) if counts["predicted"] else np.nan
         print(
@@ -379,39 +426,39 @@ def _say_predicted(written: Written) -> int:
 def run_check_files(
     file: str, data: Data, terms: Terms, json: bool, agent: Agent, history: History
 ) -> int:
-    """Look at several files, and say of whom an estimate exists; the exit code."""
+    """Run `check` for several files: print for whom an estimate exists; return the exit code."""
     if agent.model is None:
         found: Any = load_scan(file, data, terms)
         if data.subject is None:
-            return _say_checked(fit(found), json)
+            return _print_check(fit(found), json)
         estimates = fit_each(found)
     else:
-        checked = scanned(file, data, history, agent)
-        if are_together(checked, history.pool):
-            return _say_checked(fit(checked.scan, checked.model), json)
+        checked = scan_files(file, data, history, agent)
+        if has_one_parameter_set(checked, history.pool):
+            return _print_check(fit(checked.scan, checked.model), json)
         estimates = fit_each(checked.scan, checked.model)
     document = {"n_subjects": len(estimates), "counts": estimates.counts()}
     print(
-        json_text(results_in_options(document))
+        json_text(word_results_as_options(document))
         if json
-        else results_in_options(estimates).summary() + "\n",
+        else word_results_as_options(estimates).summary() + "\n",
         end="",
     )
-    return 0 if set(estimates.counts()) & set(VALID) else 1
+    return 0 if set(estimates.counts()) & set(VALID_STATUSES) else 1
 
 
-def _say_checked(estimate: Any, json: bool) -> int:
-    print(json_text(checked_document(estimate)) if json else _about(estimate), end="")
-    return 0 if estimate.status in VALID else 1
+def _print_check(estimate: Any, json: bool) -> int:
+    print(json_text(check_document(estimate)) if json else _status_text(estimate), end="")
+    return 0 if estimate.status in VALID_STATUSES else 1
 
 
-def _about(estimate: Any) -> str:
-    estimate = results_in_options(estimate)
+def _status_text(estimate: Any) -> str:
+    estimate = word_results_as_options(estimate)
     notes = "".join(f"Note: {note}\n" for note in estimate.notes)
     return f"{notes}Status: {estimate.status}. {estimate.message}\n"
 
 
-SOUND = ("converged", "no spread", "one subject", "spread not told", "correlation")
+SOUND_STATUSES = ("converged", "no spread", "one subject", "spread not told", "correlation")
 
 
 def run_population(
@@ -420,75 +467,85 @@ def run_population(
     terms: Terms,
     agent: Agent,
     history: History,
-    populated: Populated,
-    written: Written,
+    population_options: PopulationOptions,
+    output_options: OutputOptions,
 ) -> int:
-    """Fit a population, write, print; the exit code."""
+    """Run `population`: fit, write, print; return the exit code."""
     if data.example is None:
         check_file(file)
-    check_threads(populated.threads)
+    check_threads(population_options.threads)
     refuse(history, "with a population", names={"pool", "linearized"})
-    folder, written = _folder(written)
-    people = None if populated.people is None else read_table(str(populated.people))
-    own = written.overwrite
+    folder, output_options = _split_folder_output(output_options)
+    people = (
+        None if population_options.people is None else read_table(str(population_options.people))
+    )
+    overwrite = output_options.overwrite
     with (
-        nullcontext() if folder is None else locked(check_new_folder(folder)),
-        kept(written, read=file),
-        reserved(
-            populated.save_prior,
-            overwrite=own,
+        nullcontext() if folder is None else lock_file(check_new_folder(folder)),
+        reserve_outputs(output_options, read=file),
+        reserve_file(
+            population_options.save_prior,
+            overwrite=overwrite,
             suffixes=(".json",),
             read=file,
             option="--save-prior",
         ),
-        reserved(
-            populated.subjects, overwrite=own, suffixes=TABLES, read=file, option="--subjects"
+        reserve_file(
+            population_options.subjects,
+            overwrite=overwrite,
+            suffixes=OUTPUT_SUFFIXES,
+            read=file,
+            option="--subjects",
         ),
     ):
-        decisions, model, labels = _loaded(file, data, terms, agent, history, populated)
-        if people is None and isinstance(decisions, Choices) and populated.covariates:
-            people = _people_of(decisions, file, data, populated.covariates)
+        decisions, model, conditions = _load_population_data(
+            file, data, terms, agent, history, population_options
+        )
+        if people is None and isinstance(decisions, Choices) and population_options.covariates:
+            people = _covariates_from_file(decisions, file, data, population_options.covariates)
         found = fit_population(
             decisions,
             model,
-            covariates=populated.covariates or None,
-            formula=_formulas(populated.formula) or None,
+            covariates=population_options.covariates or None,
+            formula=_parse_formulas(population_options.formula) or None,
             people=people,
-            within=labels,
-            varying=populated.varying or None,
-            random=populated.random or None,
-            spread=populated.spread,
-            links=_links(populated.links),
-            estimator=populated.estimator,
-            nodes=populated.nodes,
-            covariance=populated.covariance,
-            threads=populated.threads,
+            within=conditions,
+            varying=population_options.varying or None,
+            random=population_options.random or None,
+            spread=population_options.spread,
+            links=_parse_links(population_options.links),
+            estimator=population_options.estimator,
+            nodes=population_options.nodes,
+            covariance=population_options.covariance,
+            threads=population_options.threads,
         )
         if found.message:
-            say(f"Warning: {found.status}: {in_options(found.message)}")
-        if populated.save_prior is not None:
-            found.prior.save(populated.save_prior, overwrite=own)
-            say(f"Written: {populated.save_prior}")
-        if populated.subjects is not None:
+            say(f"Warning: {found.status}: {word_as_options(found.message)}")
+        if population_options.save_prior is not None:
+            found.prior.save(population_options.save_prior, overwrite=overwrite)
+            say(f"Written: {population_options.save_prior}")
+        if population_options.subjects is not None:
             frame = found.subjects.to_frame(backend="pyarrow")
-            write_table(populated.subjects, frame, overwrite=own)
-            say(f"Written: {populated.subjects}")
+            write_table(population_options.subjects, frame, overwrite=overwrite)
+            say(f"Written: {population_options.subjects}")
         if folder is not None:
             _write_folder(found, folder)
-        result = of_table(_table(found), found.to_dict, lambda: found.to_frame(backend="pyarrow"))
-        shown(result, written, lambda: overview(found))
-    return 0 if found.status.startswith(SOUND) else 1
+        result = table_result(
+            _population_table(found), found.to_dict, lambda: found.to_frame(backend="pyarrow")
+        )
+        output_result(result, output_options, lambda: overview(found))
+    return 0 if found.status.startswith(SOUND_STATUSES) else 1
 
 
-def _folder(written: Written) -> tuple[Path | None, Written]:
-    """The folder that --output names, if it names no file; and what is asked for beside it."""
-    if written.output is None or written.output.suffix:
-        return None, written
-    return written.output, replace(written, output=None)
+def _split_folder_output(output_options: OutputOptions) -> tuple[Path | None, OutputOptions]:
+    """Split the output into a new folder, if --output names one, and the other output options."""
+    if output_options.output is None or output_options.output.suffix:
+        return None, output_options
+    return output_options.output, replace(output_options, output=None)
 
 
 def _write_folder(found: PopulationFit, path: Path) -> None:
-    """All that there is of a population, in a new folder."""
+    """Write coefficients, subjects, prior, summary and figure of a population to a new folder."""
     with new_folder(path) as (folder, place):
         write_json(place / "population.json", found.to_dict(), overwrite=False)
         write_table(place / "coefficients.csv", found.to_frame(backend="pyarrow"), overwrite=False)
@@ -502,8 +559,8 @@ def _write_folder(found: PopulationFit, path: Path) -> None:
     say(f"Written: {folder}")
 
 
-def _table(found: PopulationFit) -> Any:
-    """The summary, with the differences between all levels of every factor below."""
+def _population_table(found: PopulationFit) -> Any:
+    """Summary table, with contrasts between all levels of every factor as notes."""
     table = found.table()
     assert found.source is not None
     notes = list(table.notes)
@@ -514,8 +571,8 @@ def _table(found: PopulationFit) -> Any:
     ]
     # One adjustment over all differences, as in a study: the same numbers are printed there.
     adjusted = iter(adjusted_p_values([p for c in contrasts for p in c.p_value.tolist()]))
-    said = "p-values are adjusted by Holm's method over all differences between levels."
-    notes += [said] if contrasts else []
+    adjustment = "p-values are adjusted by Holm's method over all differences between levels."
+    notes += [adjustment] if contrasts else []
     for contrast in contrasts:
         for name in contrast.names:
             one = contrast[name]
@@ -526,39 +583,49 @@ def _table(found: PopulationFit) -> Any:
     return replace(table, notes=tuple(notes))
 
 
-def _loaded(
+class _PopulationData(NamedTuple):
+    """Decisions of all subjects, their model, and the conditions of the episodes."""
+
+    decisions: Any
+    model: Any
+    conditions: Any
+
+
+def _load_population_data(
     file: str | None,
     data: Data,
     terms: Terms,
     agent: Agent,
     history: History,
-    populated: Populated,
-) -> tuple[Any, Any, Any]:
-    """Decisions of all subjects, the model, and the conditions of the episodes."""
+    population_options: PopulationOptions,
+) -> _PopulationData:
+    """Read the decisions of all subjects, and make the model for them."""
     if file is not None and is_scanned(file, play=agent.model is not None):
         if agent.model is None:
-            refuse(populated, "without --model", names={"within", "varying"})
-            return load_scan(file, data, terms), None, None
+            refuse(population_options, "without --model", names={"within", "varying"})
+            return _PopulationData(load_scan(file, data, terms), None, None)
         refuse(terms, "with --model")
-        found = scanned(file, data, history, agent)
+        found = scan_files(file, data, history, agent)
         check_people(found)
-        return found.scan, found.model, populated.within
+        return _PopulationData(found.scan, found.model, population_options.within)
     if agent.model is None:
-        refuse(populated, "without --model", names={"within", "varying"})
+        refuse(population_options, "without --model", names={"within", "varying"})
         choices = load_choices(file, data, terms, by_subject=True)
         say(f"{choices}.")
-        return choices, None, None
+        return _PopulationData(choices, None, None)
     refuse(terms, "with --model")
     if entry_of(agent.model).data == "offers":
         offered = load_offers(file, data, history, str(agent.model))
-        return offered, model_named(agent, 0), populated.within
-    ready = ready_model(agent, data, history)
-    reading, model = play_for(ready, file, data, history, agent)
-    return reading, model, _conditions(reading, populated.within)
+        return _PopulationData(offered, build_named_model(agent, 0), population_options.within)
+    ready = model_before_data(agent, data, history)
+    reading, model = load_play_and_model(ready, file, data, history, agent)
+    return _PopulationData(reading, model, _episode_conditions(reading, population_options.within))
 
 
-def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[str]) -> Any:
-    """A row of covariates for everybody, out of a file of choices that has them in every row."""
+def _covariates_from_file(
+    choices: Choices, file: str | None, data: Data, names: Sequence[str]
+) -> Any:
+    """Table of covariates with a row per subject, from columns of a file of choices."""
     if file is None:
         return None
     reading = read_rows(open_raw(file, data), data, None, "choices")
@@ -589,8 +656,8 @@ def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[s
     return pa.table({"subject": [*found], **dict(zip(names, map(list, columns_of), strict=True))})
 
 
-def _conditions(reading: Reading, within: str | None) -> Any:
-    """The label of every episode, by a column of the table; blocks, if there is no such column."""
+def _episode_conditions(reading: Reading, within: str | None) -> Any:
+    """Condition of every episode, from a column of the table; None without --within."""
     if within is None:
         return None
     if within not in reading.table.column_names:
@@ -610,8 +677,8 @@ def _conditions(reading: Reading, within: str | None) -> Any:
     return {within: found}
 
 
-def _formulas(words: list[str]) -> dict[str, str]:
-    """learning_rate ~ group * age."""
+def _parse_formulas(words: list[str]) -> dict[str, str]:
+    """Parse formulas such as learning_rate ~ group * age, by parameter."""
     found = {}
     for word in words:
         name, tilde, right = word.partition("~")
@@ -626,14 +693,14 @@ def _formulas(words: list[str]) -> dict[str, str]:
     return found
 
 
-def _links(words: list[str]) -> dict[str, Any] | str | None:
-    """price=log, rate=0..1, or weights alone."""
+def _parse_links(words: list[str]) -> dict[str, Any] | str | None:
+    """Parse links such as price=log and rate=0..1, or weights alone."""
     if words == [WEIGHTS]:
         return WEIGHTS
     found: dict[str, Any] = {}
     for word in words:
-        name, told, link = (part.strip() for part in word.partition("="))
-        if not (name and told and link):
+        name, sign, link = (part.strip() for part in word.partition("="))
+        if not (name and sign and link):
             raise DataError(
                 "--links",
                 f"must be NAME=LINK, or {WEIGHTS} alone",
@@ -641,11 +708,13 @@ def _links(words: list[str]) -> dict[str, Any] | str | None:
                 fix="Try --links price=log.",
             )
         low, dots, high = link.partition("..")
-        found[name] = ("logit", _number(word, low), _number(word, high)) if dots else link
+        found[name] = (
+            ("logit", _parse_link_bound(word, low), _parse_link_bound(word, high)) if dots else link
+        )
     return found or None
 
 
-def _number(word: str, end: str) -> float:
+def _parse_link_bound(word: str, end: str) -> float:
     try:
         return float(end)
     except ValueError:

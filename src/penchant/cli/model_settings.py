@@ -27,27 +27,27 @@ from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import Reading
 
 KERNELS = {kernel.name: kernel for kernel in (EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52)}
-WORDS = {"free": None, "true": True, "false": False}
+SETTING_WORDS = {"free": None, "true": True, "false": False}
 
 
-def of_task(agent: Agent, task: str) -> Agent:
-    """The model of a named task, with its settings unless others were typed."""
+def with_task_model(agent: Agent, task: str) -> Agent:
+    """Set the model of a named task, with its settings unless others were typed."""
     named_task = task_named(task)
     name: Any = named_task.command
     return replace(agent, model=name, settings=agent.settings or list(named_task.settings))
 
 
-def task_words(task: str) -> str:
+def task_model_spelling(task: str) -> str:
     """The model of a named task as `compare` spells it, NAME:SETTINGS."""
     named_task = task_named(task)
     return ":".join(filter(None, (str(named_task.command), ",".join(named_task.settings))))
 
 
-WORDED = {"dual_rates", "pavlovian"}  # flags that take a word besides
+FLAGS_WITH_WORDS = {"dual_rates", "pavlovian"}  # flags that take a word besides
 
 
-def settings(words: list[str], entry: Entry) -> dict[str, Any]:
-    """What --settings says, by name."""
+def parse_settings(words: list[str], entry: Entry) -> dict[str, Any]:
+    """Values of --settings by name, checked against the settings that the model has."""
     known = {setting.name: setting for setting in entry.settings}
     found: dict[str, Any] = {}
     for word in words:
@@ -62,12 +62,12 @@ def settings(words: list[str], entry: Entry) -> dict[str, Any]:
                 fix=closest_match_hint(name, known) or f"See penchant models {entry.name}.",
             )
         refuse_twice(name, found)
-        found[name] = _value(known[name], value if equals else "true", word)
+        found[name] = _parse_value(known[name], value if equals else "true", word)
     return found
 
 
-def made(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
-    """The model with all its settings, of which the words were typed."""
+def build_model(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
+    """Build a model of the catalogue with all its settings; `words` are those that were typed."""
     missing = [s.name for s in entry.settings if s.default is REQUIRED and s.name not in given]
     if missing:
         raise DataError(
@@ -87,13 +87,13 @@ def made(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
         ) from None
 
 
-def _value(setting: Setting, words: str, word: str) -> Any:
-    """A value as it is typed: a number, several as 1/2/3, free, true, false, or a word."""
+def _parse_value(setting: Setting, words: str, word: str) -> Any:
+    """Parse the value of a setting: a number, several as 1/2/3, free, true, false, or a word."""
     if setting.name == "kernel":
         check_one_of(words, "kernel in --settings", KERNELS)
         return KERNELS[words]
-    value = WORDS[words] if words in WORDS else _numbers_or_words(words)
-    worded = setting.name in WORDED and isinstance(value, str)
+    value = SETTING_WORDS[words] if words in SETTING_WORDS else _numbers_or_words(words)
+    worded = setting.name in FLAGS_WITH_WORDS and isinstance(value, str)
     if isinstance(setting.default, bool) != isinstance(value, bool) and not worded:
         rule = "be a flag" if isinstance(setting.default, bool) else "have a value"
         write = setting.name if isinstance(setting.default, bool) else f"{setting.name}=VALUE"
@@ -120,7 +120,7 @@ def _number_or_word(word: str) -> Any:
 
 
 def refuse_twice(name: str, given: Mapping[str, Any]) -> None:
-    """Refuse a setting that is there already."""
+    """Refuse a setting that is given twice."""
     if name in given:
         raise DataError(name, "must be given once", got="it twice", fix="Drop one.")
 
@@ -129,8 +129,8 @@ COORDINATES = ("x", "y", "z")
 MOST_OPTIONS = 1_000_000
 
 
-def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
-    """Stochastic UCL with the options given."""
+def build_ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
+    """Build the UCL model of the options given."""
     refuse(agent, "with --model ucl", names={"initial_value"})
     if agent.noise_variance is None:
         raise DataError(
@@ -142,7 +142,7 @@ def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
                 "paper's human data."
             ),
         )
-    said: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "noise_variance": agent.noise_variance,
         "length_scale": agent.length_scale,
         "kernel": KERNELS[agent.kernel],
@@ -150,22 +150,22 @@ def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
         "clock": clock,
         "bonus": agent.bonus,
     }
-    more = settings(agent.settings, entry_of("ucl"))
+    more = parse_settings(agent.settings, entry_of("ucl"))
     for name in more:
-        if name in said:
+        if name in arguments:
             raise DataError(
                 "--settings",
                 f"must not name {name} with --model ucl",
                 got="it",
                 fix=f"Use --{name.replace('_', '-')}.",
             )
-    every = {"locations": locations(agent), **said, **more}
-    model: UCL = made(entry_of("ucl"), every, agent.settings)
+    every = {"locations": option_locations(agent), **arguments, **more}
+    model: UCL = build_model(entry_of("ucl"), every, agent.settings)
     return model
 
 
-def locations(agent: Agent) -> Matrix:
-    """Where the options lie, from --grid or --locations."""
+def option_locations(agent: Agent) -> Matrix:
+    """Coordinates of the options (n_options, n_dimensions), from --grid or --locations."""
     if (agent.grid is None) == (agent.locations is None):
         got = "neither" if agent.grid is None else "both"
         raise DataError(
@@ -175,12 +175,12 @@ def locations(agent: Agent) -> Matrix:
             fix="Try --grid 10x10: option x + 10 * y is at (x, y).",
         )
     if agent.locations is None:
-        return grid(*width_height(agent))
-    return _from_file(agent.locations)
+        return grid(*parse_grid(agent))
+    return _read_locations(agent.locations)
 
 
-def width_height(agent: Agent) -> tuple[int, int]:
-    """The numbers of --grid."""
+def parse_grid(agent: Agent) -> tuple[int, int]:
+    """Parse --grid into width and height."""
     words = agent.grid or ""
     match = re.fullmatch(r"([1-9]\d{0,6})[xX]([1-9]\d{0,6})", words.strip())
     if match is None:
@@ -196,7 +196,7 @@ def width_height(agent: Agent) -> tuple[int, int]:
     return width, height
 
 
-def _from_file(file: str) -> Matrix:
+def _read_locations(file: str) -> Matrix:
     table = open_frame(read_table(file))
     found = [name for name in COORDINATES if name in table.columns]
     if not found:
@@ -226,8 +226,8 @@ def _check_order(options: Any) -> None:
         )
 
 
-def nominal(words: str) -> RewardPrior:
-    """The prior of --linearized."""
+def parse_reward_prior(words: str) -> RewardPrior:
+    """Parse the prior of --linearized."""
     try:
         numbers = [float(part) for part in words.split(",")]
     except ValueError:
@@ -246,21 +246,29 @@ def nominal(words: str) -> RewardPrior:
 
 
 # Options of their own that a model takes, beside --settings.
-PLACES = {"grid", "locations"}
-TAKEN = {
-    "ucl": {*PLACES, "noise_variance", "length_scale", "kernel", "cooling", "bonus", "clock"},
+LOCATION_OPTIONS = {"grid", "locations"}
+OPTIONS_OF_MODELS = {
+    "ucl": {
+        *LOCATION_OPTIONS,
+        "noise_variance",
+        "length_scale",
+        "kernel",
+        "cooling",
+        "bonus",
+        "clock",
+    },
     "q-learning": {"initial_value"},
     "ucb1": {"initial_value"},
     "volatile-kalman": {"initial_value"},
     "kalman": {"noise_variance"},
     "hybrid": {"noise_variance"},
-    "gp-ucb": {*PLACES, "length_scale"},
-    "locality": PLACES,
+    "gp-ucb": {*LOCATION_OPTIONS, "length_scale"},
+    "locality": LOCATION_OPTIONS,
 }
 
 
-def model_named(agent: Agent, n_options: int) -> Any:
-    """The model that is asked for, but ucl, with as many options.
+def build_named_model(agent: Agent, n_options: int) -> Any:
+    """Build the model named, other than ucl, with `n_options` options.
 
     Parameters
     ----------
@@ -271,18 +279,18 @@ def model_named(agent: Agent, n_options: int) -> Any:
     """
     assert agent.model is not None
     entry = entry_of(agent.model)
-    taken = TAKEN.get(entry.name, set())
+    taken = OPTIONS_OF_MODELS.get(entry.name, set())
     every = {option.name for option in fields(agent)} - {"model", "settings"}
-    refuse(agent, f"with --model {entry.name}", _advice(entry), names=every - taken)
-    given = settings(agent.settings, entry)
-    for name in sorted(taken - PLACES):
+    refuse(agent, f"with --model {entry.name}", _settings_hint(entry), names=every - taken)
+    given = parse_settings(agent.settings, entry)
+    for name in sorted(taken - LOCATION_OPTIONS):
         value = getattr(agent, name)
         if value is not None and value != getattr(Agent(), name):
             refuse_twice(name, given)
             _check_finite(name, value)
             given[name] = value
-    if taken & PLACES:
-        given["locations"] = locations(agent)
+    if taken & LOCATION_OPTIONS:
+        given["locations"] = option_locations(agent)
     if counts_options(agent):
         if n_options < 2:
             raise DataError(
@@ -292,11 +300,11 @@ def model_named(agent: Agent, n_options: int) -> Any:
                 fix="Say how many could be chosen.",
             )
         given["n_options"] = n_options
-    return made(entry, given, agent.settings)
+    return build_model(entry, given, agent.settings)
 
 
 def counts_options(agent: Agent) -> bool:
-    """Whether the data, or --options, say how many options the model has."""
+    """Whether the number of options of the model comes from the data or --options."""
     assert agent.model is not None
     model = entry_of(agent.model).model
     return "n_options" in {field.name for field in fields(model) if field.init}
@@ -306,22 +314,22 @@ def _check_finite(name: str, value: float) -> None:
     check_number(value, f"--{name.replace('_', '-')}")
 
 
-def _advice(entry: Entry) -> str:
+def _settings_hint(entry: Entry) -> str:
     return f"See penchant models {entry.name} for its settings"
 
 
-def say_places(agent: Agent, reading: Reading, locations: Matrix) -> None:
-    """Where the options are taken to lie, and whether the file agrees."""
+def say_locations(agent: Agent, reading: Reading, locations: Matrix) -> None:
+    """Print the assumed map of the options, and whether coordinates in the file agree with it."""
     base = reading.arguments["base"]
     if isinstance(reading.arguments["chosen"], str):
-        say(map_words(agent, locations, base))
-        _say_agreement(reading, locations)
+        say(map_description(agent, locations, base))
+        _say_coordinate_agreement(reading, locations)
     else:
-        say(place_words(locations, base))
+        say(place_map_description(locations, base))
 
 
-def _say_agreement(reading: Reading, locations: Matrix) -> None:
-    """Whether columns of coordinates agree with the map, where the file has them."""
+def _say_coordinate_agreement(reading: Reading, locations: Matrix) -> None:
+    """Print whether columns of coordinates agree with the map, where the file has them."""
     names = COORDINATES[: locations.shape[1]]
     frame = open_frame(reading.table)
     if not all(name in frame.columns and frame[name].dtype.is_numeric() for name in names):
@@ -331,10 +339,10 @@ def _say_agreement(reading: Reading, locations: Matrix) -> None:
     base = reading.arguments["base"]
     options = column_floats(frame, reading.arguments["chosen"], "chosen") - base
     known = np.flatnonzero(options >= 0)
-    there = np.column_stack([column_floats(frame, name, name) for name in names])[known]
-    here = locations[options[known].astype(np.int64)]
-    shift = there[:1] - here[:1]  # coordinates may be counted from another number than 0
-    wrong = np.flatnonzero((there - here != shift).any(axis=1))
+    in_file = np.column_stack([column_floats(frame, name, name) for name in names])[known]
+    on_map = locations[options[known].astype(np.int64)]
+    shift = in_file[:1] - on_map[:1]  # coordinates may be counted from another number than 0
+    wrong = np.flatnonzero((in_file - on_map != shift).any(axis=1))
     columns = " and ".join(names)
     if not wrong.size:
         say(f"Columns {columns} of the file agree with this map.")
@@ -343,22 +351,22 @@ def _say_agreement(reading: Reading, locations: Matrix) -> None:
     place = reading.in_words(f"row {row}")
     say(
         f"Warning: columns {columns} of the file disagree with this map: option "
-        f"{options[row] + base:g} is at {_point(there[k])} at {place}, and at "
-        f"{_point(here[k])} on the map. Renumber the options, or give --locations."
+        f"{options[row] + base:g} is at {_point_text(in_file[k])} at {place}, and at "
+        f"{_point_text(on_map[k])} on the map. Renumber the options, or give --locations."
     )
 
 
-def _point(place: Vector) -> str:
+def _point_text(place: Vector) -> str:
     return f"({', '.join(f'{c:g}' for c in place)})"
 
 
-def map_words(agent: Agent, places: Matrix, base: int = 0) -> str:
-    """Where the options are taken to lie, as no check can tell a grid from its transpose."""
+def map_description(agent: Agent, places: Matrix, base: int = 0) -> str:
+    """Describe the map of numbered options; no check can tell a grid from its transpose."""
     first, last = base, len(places) - 1 + base
     if agent.grid is None:
         ends = [f"({', '.join(f'{c:g}' for c in places[i])})" for i in (0, -1)]
         return f"Map: option {first} is at {ends[0]}, option {last} at {ends[1]}."
-    width, height = width_height(agent)
+    width, height = parse_grid(agent)
     more = f" + {base}" if base else ""
     below = f", option {width + base} at (0, 1)" if height > 1 else ""
     return (
@@ -367,10 +375,10 @@ def map_words(agent: Agent, places: Matrix, base: int = 0) -> str:
     )
 
 
-def place_words(places: Matrix, base: int = 0) -> str:
-    """Where options are taken to lie where a choice is a place, counted from `base` on.
+def place_map_description(places: Matrix, base: int = 0) -> str:
+    """Describe the map where a choice is a pair of coordinates, counted from `base` on.
 
-    >>> print(place_words(np.array([[0], [1], [2]]), base=1))
+    >>> print(place_map_description(np.array([[0], [1], [2]]), base=1))
     Map: 3 options, from (1) to (3); results call that at (1) option 0, at (2) option 1.
     """
     ends = (places.min(axis=0), places.max(axis=0), *places[:2])
@@ -381,49 +389,49 @@ def place_words(places: Matrix, base: int = 0) -> str:
     )
 
 
-PLACES_FILE = "PLACES.csv"  # with a row per option and its coordinates
+LOCATIONS_FILE = "PLACES.csv"  # with a row per option and its coordinates
 
 
-def grid_words(places: Matrix) -> str:
-    """The options that say where these places lie.
+def location_options_text(places: Matrix) -> str:
+    """Options that give these locations: a grid that holds them, or a file.
 
-    >>> grid_words(np.array([[1.0, 1.0], [5.0, 3.0]]))
+    >>> location_options_text(np.array([[1.0, 1.0], [5.0, 3.0]]))
     '--grid 5x3 --base 1'
-    >>> grid_words(np.array([[0.5, 1.0]]))
+    >>> location_options_text(np.array([[0.5, 1.0]]))
     '--locations PLACES.csv'
     """
     low, high = places.min(axis=0), places.max(axis=0)
     if places.shape[1] != 2 or (places != np.floor(places)).any() or low.min() < 0:
-        return f"--locations {PLACES_FILE}"
+        return f"--locations {LOCATIONS_FILE}"
     base = 1 if low.min() >= 1 else 0
     width, height = (high - base + 1).astype(int)
     return f"--grid {width}x{height}{' --base 1' if base else ''}"
 
 
-TITLES = {
+MODEL_KIND_TITLES = {
     "play": "Task data: choices and rewards, trial after trial",
     "offers": "One-shot choices among offers: amounts, delays, probabilities",
 }
 
 
 def run_models(name: str | None, json: bool, task: str | None = None) -> int:
-    """Print all models, or one, or what a task is; the exit code."""
+    """Run `models`: print all models, one of them, or a task; return the exit code."""
     if task is not None:
         print(task_description(task_named(task)))
         return 0
     if name in HBAYESDM:
-        print(counterpart_words(name))
+        print(counterpart_text(name))
         return 0
     if json:
-        found = [document(entry) for entry in CATALOGUE.values()]
-        print(json_text(found if name is None else document(entry_of(name))), end="")
+        found = [model_document(entry) for entry in CATALOGUE.values()]
+        print(json_text(found if name is None else model_document(entry_of(name))), end="")
     else:
-        print(table() if name is None else description(entry_of(name)))
+        print(model_table() if name is None else model_description(entry_of(name)))
     return 0
 
 
 def task_description(task: NamedTask) -> str:
-    """A task: its columns, how codes are read, its model."""
+    """Describe a named task: its columns, the codes in them, its model."""
     lines = [
         f"{task.name}: {task.description}",
         f"Columns: {', '.join(task.columns)}; subjID, block and trial where there are.",
@@ -434,20 +442,20 @@ def task_description(task: NamedTask) -> str:
     return "\n".join(textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in lines)
 
 
-def counterpart_words(name: str) -> str:
-    """What stands here for a function of hBayesDM."""
+def counterpart_text(name: str) -> str:
+    """Describe the counterpart of a function of hBayesDM."""
     found = HBAYESDM[name]
     if found.call is None:
         return f"{name} of hBayesDM has no counterpart: {found.said}."
-    said = f" ({found.said})" if found.said else ""
+    remark = f" ({found.said})" if found.said else ""
     return (
-        f"{name} of hBayesDM is pn.{found.call}{said}.\n"
+        f"{name} of hBayesDM is pn.{found.call}{remark}.\n"
         f"On the command line: --model {found.command}. Next: penchant models {found.command}"
     )
 
 
-def document(entry: Entry) -> dict[str, Any]:
-    """A model for JSON."""
+def model_document(entry: Entry) -> dict[str, Any]:
+    """Describe a model for JSON."""
     model = entry.example()
     return {
         "name": entry.name,
@@ -460,37 +468,40 @@ def document(entry: Entry) -> dict[str, Any]:
         ],
         "parameters": [n.name for n in natural_parameters(model)],
         "settings": [
-            {"name": s.name, "default": _said(s.default), "what": s.description}
+            {"name": s.name, "default": _default_text(s.default), "what": s.description}
             for s in entry.settings
         ],
     }
 
 
-def table() -> str:
-    """All models: name, what, natural parameters."""
+def model_table() -> str:
+    """List all models: name, description, natural parameters."""
     header = ("name", "what: model parameters")
-    rows = {kind: [_row(e) for e in CATALOGUE.values() if e.data == kind] for kind in TITLES}
+    rows = {
+        kind: [_model_row(e) for e in CATALOGUE.values() if e.data == kind]
+        for kind in MODEL_KIND_TITLES
+    }
     width = max(len(row[0]) for group in rows.values() for row in group) + 2
     lines = []
-    for kind, title in TITLES.items():
-        lines += [title, "", *(_line(row, width) for row in (header, *rows[kind])), ""]
+    for kind, title in MODEL_KIND_TITLES.items():
+        lines += [title, "", *(_wrap_row(row, width) for row in (header, *rows[kind])), ""]
     return "\n".join([*lines, "penchant models NAME says more of one."])
 
 
-def _row(entry: Entry) -> tuple[str, str]:
+def _model_row(entry: Entry) -> tuple[str, str]:
     names = [natural.name for natural in natural_parameters(entry.example())]
     shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
     return entry.name, f"{entry.description}: {', '.join(shown)}"
 
 
-def _line(row: tuple[str, str], width: int) -> str:
-    """Name, and beside it what it is and the parameters on as many lines as they need."""
+def _wrap_row(row: tuple[str, str], width: int) -> str:
+    """Format a row of the list of models: its name, and its description wrapped beside it."""
     left = row[0].ljust(width)
     return textwrap.fill(row[1], WIDTH, initial_indent=left, subsequent_indent=" " * width)
 
 
-def _narrow(text: str) -> str:
-    """Paragraphs of words as wide as the rest; what is indented stays as it is."""
+def _wrap_paragraphs(text: str) -> str:
+    """Wrap paragraphs at the width of the terminal; indented ones stay as they are."""
     parts = text.split("\n\n")
     return "\n\n".join(
         part if "\n " in f"\n{part}" else textwrap.fill(" ".join(part.split()), WIDTH)
@@ -498,13 +509,14 @@ def _narrow(text: str) -> str:
     )
 
 
-def description(entry: Entry) -> str:
-    """One model: its equations, what it estimates, its settings."""
+def model_description(entry: Entry) -> str:
+    """Describe one model: its equations, its parameters, its settings."""
     model = entry.example()
     names = ", ".join(n.name for n in natural_parameters(model))
     settings = [
         textwrap.fill(
-            f"  {s.name} = {_said(s.default)}: {s.description}{_option(entry, s.name)}",
+            f"  {s.name} = {_default_text(s.default)}: {s.description}"
+            f"{_option_hint(entry, s.name)}",
             WIDTH,
             subsequent_indent=" " * 6,
         )
@@ -512,7 +524,7 @@ def description(entry: Entry) -> str:
     ]
     parts = [
         f"{entry.name}: {entry.description} (penchant.{entry.model.__name__})",
-        _narrow(entry.equations),
+        _wrap_paragraphs(entry.equations),
         textwrap.fill(f"Parameters: {names}.", WIDTH),
     ]
     if settings:
@@ -521,18 +533,18 @@ def description(entry: Entry) -> str:
     return "\n\n".join(parts)
 
 
-def _option(entry: Entry, name: str) -> str:
-    """The option of its own that a setting has, if any."""
-    own = name in TAKEN.get(entry.name, set())
-    return f" (--{name.replace('_', '-')})" if own else ""
+def _option_hint(entry: Entry, name: str) -> str:
+    """Hint at the option of the command line that a setting has; empty without one."""
+    has_option = name in OPTIONS_OF_MODELS.get(entry.name, set())
+    return f" (--{name.replace('_', '-')})" if has_option else ""
 
 
-def _said(value: Any) -> str:
-    """A default as it is typed."""
+def _default_text(value: Any) -> str:
+    """Default of a setting as it is typed."""
     if value is None:
         return "free"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return "/".join(map(_said, value)) or "none"
+        return "/".join(map(_default_text, value)) or "none"
     return getattr(value, "name", None) or str(value)

@@ -12,22 +12,22 @@ from cyclopts import Group, Parameter
 from penchant.models import MODELS
 
 
-def comma_separated(type_: Any, tokens: Sequence[Any]) -> list[str]:
-    """Values given as `a,b` or repeated."""
-    return [part for token in tokens for part in parts_of(token.value)]
+def split_tokens(type_: Any, tokens: Sequence[Any]) -> list[str]:
+    """Split values that are given as `a,b` or repeated."""
+    return [part for token in tokens for part in split_commas(token.value)]
 
 
-def parts_of(words: str) -> list[str]:
-    """What stands between commas.
+def split_commas(words: str) -> list[str]:
+    """Split a text at its commas, without blanks and empty parts.
 
-    >>> parts_of("temperature=0.1:0.3, learning_rate=0.2,")
+    >>> split_commas("temperature=0.1:0.3, learning_rate=0.2,")
     ['temperature=0.1:0.3', 'learning_rate=0.2']
     """
     return [part.strip() for part in words.split(",") if part.strip()]
 
 
-def whole(type_: Any, tokens: Sequence[Any]) -> int:
-    """A whole number; cyclopts would round others."""
+def parse_integer(type_: Any, tokens: Sequence[Any]) -> int:
+    """Parse a whole number; cyclopts would round others."""
     word = tokens[0].value
     try:
         return int(word)
@@ -35,16 +35,16 @@ def whole(type_: Any, tokens: Sequence[Any]) -> int:
         raise ValueError(f"it must be a whole number; got {word!r}.") from None
 
 
-_words = Parameter(converter=comma_separated, n_tokens=1, show_default=False)
-_number = Parameter(metavar="N", converter=whole)
+_comma_list = Parameter(converter=split_tokens, n_tokens=1, show_default=False)
+_number = Parameter(metavar="N", converter=parse_integer)
 
 Flag = Annotated[bool, Parameter(show_default=False)]
 Column = Annotated[str | None, Parameter(metavar="COLUMN")]
 Number = Annotated[int, _number]
 OptionalNumber = Annotated[int | None, _number]
-Words = Annotated[list[str], _words]
-Columns = Annotated[list[str], _words, Parameter(metavar="COLUMN,...")]
-Labels = Annotated[list[str], _words, Parameter(metavar="LABEL,...")]
+Words = Annotated[list[str], _comma_list]
+Columns = Annotated[list[str], _comma_list, Parameter(metavar="COLUMN,...")]
+Labels = Annotated[list[str], _comma_list, Parameter(metavar="LABEL,...")]
 Repeated = Annotated[list[str], Parameter(n_tokens=1, show_default=False)]
 Prior = Annotated[str, Parameter(metavar="PRIOR")]
 
@@ -296,7 +296,7 @@ TaskName = Annotated[
 @Parameter(name="*", group=Group("Columns", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Where the choices are and which column plays which part.
+    """The table of choices, and the columns that have its roles.
 
     Parameters
     ----------
@@ -375,8 +375,8 @@ class Terms:
 
 @Parameter(name="*", group=Group("Model", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
-class Model:
-    """How the weights are estimated.
+class EstimationOptions:
+    """Estimation of the weights of explanatory variables.
 
     Parameters
     ----------
@@ -403,8 +403,8 @@ class Model:
 
 @Parameter(name="*", group=Group("Output", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
-class Show:
-    """What to print and where to keep it.
+class FitOutputOptions:
+    """Printed and written output of a fit, and its intervals.
 
     Parameters
     ----------
@@ -427,7 +427,7 @@ class Show:
 @Parameter(name="*", group=Group("Agent", sort_key=4))
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """How choices follow from task data: the choices and rewards before them.
+    """The model of task data or offers, with its settings.
 
     Parameters
     ----------
@@ -497,7 +497,7 @@ class History:
 @Parameter(name="*", group=Group("World", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """Where agents play, how many, and for how long.
+    """The simulated task: mean rewards, number of agents and of decisions.
 
     Parameters
     ----------
@@ -525,7 +525,7 @@ class World:
 @Parameter(name="*", group=Group("Experiments", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Experiments:
-    """Which of the paper's experiments run, and how.
+    """Experiments of the paper to run, and the size of their simulations.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from penchant.cli.option_wording import quoted
+from penchant.cli.option_wording import quote_for_shell
 from penchant.errors import SchemaQuestions
 from penchant.result_tables import format_count
 from penchant.tables.columns import NO_COLUMN
@@ -35,22 +35,22 @@ ROLE_OPTIONS = {
     "shown.first": "--shown",
 }
 # Of these an answer is a column, or some that are divided by commas.
-_OF_COLUMNS = {role for role in ROLE_OPTIONS if role.startswith("columns.")}
-_OF_COLUMNS |= {"attributes.columns"}
-_ROLE = re.compile("|".join(map(re.escape, ROLE_OPTIONS)))
+_COLUMN_ROLES = {role for role in ROLE_OPTIONS if role.startswith("columns.")}
+_COLUMN_ROLES |= {"attributes.columns"}
+_ROLE_PATTERN = re.compile("|".join(map(re.escape, ROLE_OPTIONS)))
 
 
 def roles_as_options(text: str) -> str:
-    """A text with the options that say the roles that it names.
+    """Replace the roles that a text names by their options.
 
     >>> roles_as_options("columns.block must name a column of the table")
     '--block must name a column of the table'
     """
-    return _ROLE.sub(lambda found: ROLE_OPTIONS[found[0]], text)
+    return _ROLE_PATTERN.sub(lambda found: ROLE_OPTIONS[found[0]], text)
 
 
 def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
-    """The same questions with answers to paste: options, or else lines of a schema.
+    """Reword questions with answers to paste: options, or else lines of a schema.
 
     Parameters
     ----------
@@ -70,12 +70,15 @@ def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
 
 
 def numbered_questions(questions: Sequence[Question]) -> str:
-    """Every question with its answers on lines of their own, and where answers go."""
-    typed = [[_as_option(one.role, answer) for answer in _answers(one)] for one in questions]
+    """Number the questions with their possible answers, and say where answers go."""
+    typed = [
+        [_option_for_answer(one.role, answer) for answer in _possible_answers(one)]
+        for one in questions
+    ]
     if all(answers and None not in answers for answers in typed):
         where = "Add an option for each question."
     else:
-        typed = [[one.line(answer) for answer in _answers(one)] for one in questions]
+        typed = [[one.line(answer) for answer in _possible_answers(one)] for one in questions]
         where = "Write the lines that hold into reading.toml, and add --schema reading.toml."
     lines = [
         "\n   ".join(map(str, (f"{k + 1}. {one.text}", *answers)))
@@ -84,19 +87,19 @@ def numbered_questions(questions: Sequence[Question]) -> str:
     return "\n".join([*lines, where])
 
 
-def _answers(question: Question) -> tuple[Any, ...]:
-    """Possible answers; a word in capitals for a column that names say nothing of."""
-    unknown = not question.answers and question.role in _OF_COLUMNS
+def _possible_answers(question: Question) -> tuple[Any, ...]:
+    """Possible answers; COLUMN where the names of columns suggest none."""
+    unknown = not question.answers and question.role in _COLUMN_ROLES
     return ("COLUMN",) if unknown else question.answers
 
 
-def _as_option(role: str, answer: Any) -> str | None:
+def _option_for_answer(role: str, answer: Any) -> str | None:
     """The option that answers a question; None where no option can."""
     if role == "rows.keep":
-        return f"--where {quoted(answer)}"
+        return f"--where {quote_for_shell(answer)}"
     if role == "shown.first":
         return f"--shown {answer}"
-    if role not in _OF_COLUMNS and role != "choice.labels":
+    if role not in _COLUMN_ROLES and role != "choice.labels":
         return None
     if isinstance(answer, dict):
         answer = tuple(answer.values())
@@ -104,4 +107,4 @@ def _as_option(role: str, answer: Any) -> str | None:
     if any(set(",=") & set(str(name)) or isinstance(name, (list, tuple)) for name in names):
         return None
     words = ",".join(map(str, names)) or NO_COLUMN
-    return f"{ROLE_OPTIONS[role]} {quoted(words)}"
+    return f"{ROLE_OPTIONS[role]} {quote_for_shell(words)}"

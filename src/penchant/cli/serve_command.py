@@ -1,4 +1,4 @@
-"""What `serve`, `export`, `forget` and `backup` do."""
+"""The commands `serve`, `export`, `forget` and `backup` of a study in the browser."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from penchant.cli.live_options import Served
-from penchant.cli.study_rehearsal import planned
+from penchant.cli.live_options import ServeOptions
+from penchant.cli.study_rehearsal import read_plan
 from penchant.cli.terminal import say
 from penchant.errors import DataError
 from penchant.task.export import StoreExport, export, study_overview_json
@@ -22,66 +22,66 @@ from penchant.task.server import serve
 from penchant.task.session_store import Store, backup_store, remove_person
 from penchant.task.study_plan import StudyPlan
 
-TOKEN = "PENCHANT_TOKEN"
-LEAST_TOKEN = 22  # characters: 128 bits
+TOKEN_VARIABLE = "PENCHANT_TOKEN"
+MIN_TOKEN_CHARACTERS = 22  # characters: 128 bits
 
 
-def run_serve(file: str | None, served: Served) -> int:
-    """Serve until told to stop; the exit code."""
-    _serve(planned(file), served.store or _usual_store(file), served)
+def run_serve(file: str | None, serve_options: ServeOptions) -> int:
+    """Run `serve`: serve a study until it is stopped; return the exit code."""
+    _serve(read_plan(file), serve_options.store or _default_store(file), serve_options)
     return 0
 
 
-def run_status(file: str | None, served: Served, *, as_json: bool) -> int:
-    """Say how far the data collected are; the exit code."""
-    return _say_status(served.store or _usual_store(file), as_json=as_json)
+def run_status(file: str | None, serve_options: ServeOptions, *, as_json: bool) -> int:
+    """Run `serve --status`: print how many people are at which stage; return the exit code."""
+    return _say_status(serve_options.store or _default_store(file), as_json=as_json)
 
 
-def _usual_store(file: str | None) -> str:
+def _default_store(file: str | None) -> str:
     if file is None:
         return "penchant-demonstration.sqlite"
     return str(Path(file).with_suffix(".sqlite"))
 
 
-def _serve(plan: StudyPlan, store: str, served: Served) -> None:
-    token, is_given = _token(served.host)
+def _serve(plan: StudyPlan, store: str, serve_options: ServeOptions) -> None:
+    token, is_given = _researcher_token(serve_options.host)
     where = store if "://" not in store else store.split("://")[0] + "://..."
 
     def started(address: str) -> None:
         print(f"Study: {address}/", flush=True)
-        shown = "" if is_given else f"#{token}"
-        print(f"Researcher: {address}/researcher{shown}", flush=True)
+        fragment = "" if is_given else f"#{token}"
+        print(f"Researcher: {address}/researcher{fragment}", flush=True)
         say(f"Data: {where}. Stop with Ctrl-C; the same command goes on.")
 
-    with _quiet_signals():
+    with _ignore_signals():
         serve(
             plan,
             store,
-            host=served.host,
-            port=served.port,
+            host=serve_options.host,
+            port=serve_options.port,
             token=token,
-            with_estimates=not served.no_estimates,
-            frame_ancestors=_ancestors(served.frame),
+            with_estimates=not serve_options.no_estimates,
+            frame_ancestors=_frame_ancestors(serve_options.frame),
             started=started,
         )
     say("Stopped; everything that was acknowledged is saved.")
 
 
-def _token(host: str) -> tuple[str, bool]:
+def _researcher_token(host: str) -> tuple[str, bool]:
     """The researcher's token, and whether it was given."""
-    token = os.environ.get(TOKEN, "")
+    token = os.environ.get(TOKEN_VARIABLE, "")
     if token:
-        if len(token) < LEAST_TOKEN:
+        if len(token) < MIN_TOKEN_CHARACTERS:
             raise DataError(
-                TOKEN,
-                f"must have at least {LEAST_TOKEN} characters",
+                TOKEN_VARIABLE,
+                f"must have at least {MIN_TOKEN_CHARACTERS} characters",
                 got=len(token),
                 fix="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(24))'.",
             )
         return token, True
     if not _is_local(host):
         raise DataError(
-            TOKEN,
+            TOKEN_VARIABLE,
             "must be set to serve at a public address",
             got=f"none for --host {host}",
             fix="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(24))'.",
@@ -98,7 +98,7 @@ def _is_local(host: str) -> bool:
         return False
 
 
-def _ancestors(frame: str | None) -> str:
+def _frame_ancestors(frame: str | None) -> str:
     if frame is None:
         return "'none'"
     if not frame.startswith("https://") or any(c in frame[8:] for c in "/;, '\"*?#"):
@@ -112,8 +112,8 @@ def _ancestors(frame: str | None) -> str:
 
 
 @contextmanager
-def _quiet_signals() -> Iterator[None]:
-    """Let the server end in order when it is told to; it looks at these signals itself."""
+def _ignore_signals() -> Iterator[None]:
+    """Ignore SIGINT and SIGTERM in Python, as the server handles them itself."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -128,13 +128,13 @@ def _quiet_signals() -> Iterator[None]:
 
 
 def _say_status(store: str, *, as_json: bool) -> int:
-    held = Store(store, must_exist=True)
+    opened = Store(store, must_exist=True)
     try:
-        plans = StoreExport(held).plans
-        with held.read_connection() as connection:
+        plans = StoreExport(opened).plans
+        with opened.read_connection() as connection:
             found = study_overview_json(connection, plans.__getitem__, time.time())
     finally:
-        held.close()
+        opened.close()
     if as_json:
         print(json.dumps({key: found[key] for key in ("funnel", "outcomes", "cells", "decisions")}))
         return 0
@@ -149,17 +149,17 @@ def _say_status(store: str, *, as_json: bool) -> int:
 
 
 def run_export(store: str | None, folder: Path | None, *, with_ids: bool) -> int:
-    """Write the folder; the exit code."""
+    """Run `export`: write the data of a study to a folder; return the exit code."""
     if store is None or folder is None:
         missing = "STORE" if store is None else "--output"
         raise DataError(
             missing, "must be given", got="none", fix="penchant export STORE -o FOLDER."
         )
-    held = Store(store, must_exist=True)
+    opened = Store(store, must_exist=True)
     try:
-        summary = export(held, folder, with_ids=with_ids)
+        summary = export(opened, folder, with_ids=with_ids)
     finally:
-        held.close()
+        opened.close()
     for name, count in summary.counts.items():
         say(f"{name}: {count} choices")
     for note in summary.notes:
@@ -171,12 +171,12 @@ def run_export(store: str | None, folder: Path | None, *, with_ids: bool) -> int
 
 
 def run_forget(store: str, who: str) -> int:
-    """Remove a person; the exit code."""
-    held = Store(store, must_exist=True)
+    """Run `forget`: remove a person from a store; return the exit code."""
+    opened = Store(store, must_exist=True)
     try:
-        count = remove_person(held, who)
+        count = remove_person(opened, who)
     finally:
-        held.close()
+        opened.close()
     say(
         f"Removed: {count} session{'s' if count > 1 else ''}. Copies and exports are yours to mend."
     )
@@ -184,7 +184,7 @@ def run_forget(store: str, who: str) -> int:
 
 
 def run_backup(store: str, copy: Path | None, *, overwrite: bool) -> int:
-    """Copy a store; the exit code."""
+    """Run `backup`: copy a store; return the exit code."""
     if copy is None:
         raise DataError(
             "--output", "must name a file", got="none", fix="penchant backup STORE -o FILE."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,34 +15,34 @@ from penchant.argument_checks import check_level, check_number, check_threads
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.choices.offers import Offers
-from penchant.cli.compare_command import rival_agents
-from penchant.cli.fit_choices_command import prior
+from penchant.cli.compare_command import agents_by_name
+from penchant.cli.fit_choices_command import parse_prior
 from penchant.cli.model_settings import (
     COORDINATES,
-    TAKEN,
-    map_words,
-    model_named,
-    ucl,
-    width_height,
+    OPTIONS_OF_MODELS,
+    build_named_model,
+    build_ucl,
+    map_description,
+    parse_grid,
 )
-from penchant.cli.options import Agent, World, parts_of
+from penchant.cli.options import Agent, World, split_commas
 from penchant.cli.options import World as PlayedWorld
-from penchant.cli.result_output import kept, of_table, reserved, shown
-from penchant.cli.table_input import only_offers
+from penchant.cli.result_output import output_result, reserve_file, reserve_outputs, table_result
+from penchant.cli.table_input import load_offers_only
 from penchant.cli.terminal import check_criterion, check_seed, refuse, say
 from penchant.cli.workflow_options import (
-    Goal,
-    Judged,
-    People,
-    PeopleOfEach,
-    Regained,
-    Rivals,
-    Simulated,
-    Written,
+    ComparedModels,
+    DesignGoal,
+    OutputOptions,
+    RankingOptions,
+    RecoveryOptions,
+    SimulatedPeople,
+    SimulatedPeopleOfModels,
+    SimulationOptions,
 )
 from penchant.errors import DataError, closest_match_hint
 from penchant.figures.result_overview import overview
-from penchant.files.output import TABLES, write_table
+from penchant.files.output import OUTPUT_SUFFIXES, write_table
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.simulate import simulate
@@ -56,15 +56,15 @@ LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 
 
 def run_simulate(agent: Agent, world: World) -> int:
-    """Play, write or print; the exit code."""
+    """Run `simulate`: simulate agents, write or print their choices; return the exit code."""
     _check_counts(world)
-    with reserved(world.output, overwrite=world.overwrite, suffixes=TABLES):
-        landscape = landscape_of(agent, world)
-        model = model_of(agent, landscape)
-        parameters = _parameters(world.parameters, model)
+    with reserve_file(world.output, overwrite=world.overwrite, suffixes=OUTPUT_SUFFIXES):
+        landscape = build_landscape(agent, world)
+        model = build_landscape_model(agent, landscape)
+        parameters = _parse_parameters(world.parameters, model)
         say(f"Model: {model}.")
         if Declared(model).locations is not None:
-            say(map_words(agent, model.locations))
+            say(map_description(agent, model.locations))
         episodes = simulate(
             landscape,
             model,
@@ -76,7 +76,7 @@ def run_simulate(agent: Agent, world: World) -> int:
         agents = format_count(world.agents, "agent")
         made = f"{agents}, {format_count(world.decisions, 'decision')} each"
         say(f"Play: {made}, seed {world.seed}")
-        _write(_table(episodes, model), world)
+        _write_or_print(_episode_table(episodes, model), world)
     return 0
 
 
@@ -94,8 +94,8 @@ def _check_counts(world: World) -> None:
             raise DataError(f"--{name}", "must be at least 1", got=count, fix="Correct it.")
 
 
-def landscape_of(agent: Agent, world: World) -> Landscape:
-    """What the options pay, from --landscape or --means."""
+def build_landscape(agent: Agent, world: World) -> Landscape:
+    """Build the landscape of mean rewards from --landscape or --means."""
     if agent.model is None:
         raise DataError(
             "--model",
@@ -103,7 +103,7 @@ def landscape_of(agent: Agent, world: World) -> Landscape:
             got="none",
             fix="Say how the agents decide, such as q-learning.",
         )
-    _check_play(agent.model)
+    _check_is_play_model(agent.model)
     if (world.landscape is None) == (not world.means):
         got = "neither" if world.landscape is None else "both"
         raise DataError(
@@ -122,7 +122,7 @@ def landscape_of(agent: Agent, world: World) -> Landscape:
     check_number(agent.noise_variance, "--noise-variance", above=0)
     noise = GaussianNoise(agent.noise_variance)
     if world.landscape is None:
-        return Landscape(np.array(_numbers(world.means)), noise)
+        return Landscape(np.array(_parse_means(world.means)), noise)
     if agent.grid is None:
         raise DataError(
             "--grid",
@@ -130,7 +130,7 @@ def landscape_of(agent: Agent, world: World) -> Landscape:
             got="none",
             fix="Try --grid 10x10.",
         )
-    width, height = width_height(agent)
+    width, height = parse_grid(agent)
     if width < 3:
         raise DataError(
             "--grid", "must be at least 3 wide with --landscape", got=agent.grid, fix="Use --means."
@@ -138,31 +138,33 @@ def landscape_of(agent: Agent, world: World) -> Landscape:
     return LANDSCAPES[world.landscape](width, height, noise)
 
 
-def model_of(agent: Agent, landscape: Landscape) -> Any:
-    """How agents decide, for the options of the landscape."""
-    model = ucl(agent) if agent.model == "ucl" else _other_model(agent, landscape.n_options)
+def build_landscape_model(agent: Agent, landscape: Landscape) -> Any:
+    """Build the model of the agents, with as many options as the landscape."""
+    model = (
+        build_ucl(agent) if agent.model == "ucl" else _catalogue_model(agent, landscape.n_options)
+    )
     if model.n_options != landscape.n_options:
-        said = f"--model {agent.model}"
+        option = f"--model {agent.model}"
         if Declared(model).locations is not None:
-            said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
+            option = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         raise DataError(
             "--means",
             "must hold one number per option",
-            got=f"{landscape.n_options}, but {said} has {model.n_options} options",
+            got=f"{landscape.n_options}, but {option} has {model.n_options} options",
             fix="Match them.",
         )
     return model
 
 
-def _other_model(agent: Agent, n_options: int) -> Any:
-    """A model of the catalogue; the noise is the landscape's, unless it knows of it."""
+def _catalogue_model(agent: Agent, n_options: int) -> Any:
+    """Build a model of the catalogue, with the noise variance if it has such a setting."""
     assert agent.model is not None
-    _check_play(agent.model)
-    knows = "noise_variance" in TAKEN.get(agent.model, set())
-    return model_named(agent if knows else replace(agent, noise_variance=None), n_options)
+    _check_is_play_model(agent.model)
+    knows = "noise_variance" in OPTIONS_OF_MODELS.get(agent.model, set())
+    return build_named_model(agent if knows else replace(agent, noise_variance=None), n_options)
 
 
-def _check_play(name: str) -> None:
+def _check_is_play_model(name: str) -> None:
     if entry_of(name).data != "play":
         raise DataError(
             "--model",
@@ -172,7 +174,7 @@ def _check_play(name: str) -> None:
         )
 
 
-def _numbers(words: Sequence[str]) -> list[float]:
+def _parse_means(words: Sequence[str]) -> list[float]:
     try:
         numbers = [float(word) for word in words]
     except ValueError:
@@ -187,12 +189,14 @@ def _numbers(words: Sequence[str]) -> list[float]:
     return numbers
 
 
-def _parameters(words: Sequence[str], model: Any) -> dict[str, float]:
-    """Natural parameters by name, all that the model has and no other."""
+def _parse_parameters(words: Sequence[str], model: Any) -> dict[str, float]:
+    """Parse natural parameters by name, all that the model has and no other."""
     found: dict[str, float] = {}
-    wanted = [natural.name for natural in natural_parameters(model)]
-    for name, value, word in _named(words, wanted, "--parameters", "NAME=VALUE,NAME=VALUE"):
-        number = number_or_none(value)
+    names = [natural.name for natural in natural_parameters(model)]
+    for name, value, word in _parse_named_values(
+        words, names, "--parameters", "NAME=VALUE,NAME=VALUE"
+    ):
+        number = parse_number_or_none(value)
         if number is None:
             raise DataError(
                 "--parameters",
@@ -201,19 +205,19 @@ def _parameters(words: Sequence[str], model: Any) -> dict[str, float]:
                 fix=f"Write {name}=VALUE.",
             )
         found[name] = number
-    missing = [name for name in wanted if name not in found and name != "implied_noise_sd"]
+    missing = [name for name in names if name not in found and name != "implied_noise_sd"]
     if missing:
         given = ",".join(f"{name}=VALUE" for name in missing)
         raise DataError(
             "--parameters",
-            f"must hold {', '.join(wanted)}",
+            f"must hold {', '.join(names)}",
             got=f"none for {', '.join(missing)}",
             fix=f"Add {given}.",
         )
     return found
 
 
-def _table(episodes: Sequence[Episode], model: Any) -> pa.Table:
+def _episode_table(episodes: Sequence[Episode], model: Any) -> pa.Table:
     chosen = np.concatenate([episode.chosen for episode in episodes])
     columns: dict[str, Any] = {
         "subject": np.repeat([e.subject for e in episodes], [e.n_events for e in episodes]),
@@ -222,19 +226,19 @@ def _table(episodes: Sequence[Episode], model: Any) -> pa.Table:
         "reward": np.concatenate([episode.rewards for episode in episodes]),
     }
     if Declared(model).locations is not None:
-        places = _whole(model.locations)[chosen]
+        places = _whole_coordinates(model.locations)[chosen]
         names = COORDINATES[: places.shape[1]]
         columns |= {name: places[:, a] for a, name in enumerate(names)}
     return pa.table(columns)
 
 
-def _whole(locations: Matrix) -> Any:
+def _whole_coordinates(locations: Matrix) -> Any:
     """Coordinates as whole numbers, if all are."""
     whole = locations.astype(np.int64)
     return whole if (whole == locations).all() else locations
 
 
-def _write(table: pa.Table, world: World) -> None:
+def _write_or_print(table: pa.Table, world: World) -> None:
     if world.output is not None:
         write_table(world.output, table, overwrite=world.overwrite)
         say(f"Written: {world.output}")
@@ -245,26 +249,28 @@ def _write(table: pa.Table, world: World) -> None:
     print(text.getvalue().to_pybytes().decode(), end="")
 
 
-PEOPLE, DECISIONS = 100, 100  # simulated where nobody says how many
-OF_OFFERS = {"offers_from", "example", "offers"}
+DEFAULT_SUBJECTS, DEFAULT_DECISIONS = 100, 100  # simulated where nobody says how many
+OFFER_OPTIONS = {"offers_from", "example", "offers"}
 
 SimulatedWorld = Landscape | list[Offers]
 
 
-def world_for(agent: Agent, simulated: Simulated) -> SimulatedWorld:
-    """What the options pay, or what is offered."""
+def build_world(agent: Agent, simulation: SimulationOptions) -> SimulatedWorld:
+    """Build what simulated people choose from: a landscape of rewards, or offers."""
     if agent.model is not None and entry_of(agent.model).data == "offers":
-        return _offers_for(agent, simulated)
-    refuse(simulated, "with models of play", "They learn from rewards", names=OF_OFFERS)
-    return landscape_of(agent, PlayedWorld(landscape=simulated.landscape, means=simulated.means))
+        return _load_world_offers(agent, simulation)
+    refuse(simulation, "with models of play", "They learn from rewards", names=OFFER_OPTIONS)
+    return build_landscape(
+        agent, PlayedWorld(landscape=simulation.landscape, means=simulation.means)
+    )
 
 
-def _offers_for(agent: Agent, simulated: Simulated) -> list[Offers]:
+def _load_world_offers(agent: Agent, simulation: SimulationOptions) -> list[Offers]:
     named = f"with --model {agent.model}"
-    refuse(simulated, named, "It is about offers, not rewards", names={"landscape", "means"})
+    refuse(simulation, named, "It is about offers, not rewards", names={"landscape", "means"})
     refuse(agent, named, names={"grid", "locations", "noise_variance"})
-    if (simulated.offers_from is None) == (simulated.example is None):
-        got = "neither" if simulated.example is None else "both"
+    if (simulation.offers_from is None) == (simulation.example is None):
+        got = "neither" if simulation.example is None else "both"
         raise DataError(
             "--offers-from or --example",
             f"must be given {named}",
@@ -273,13 +279,13 @@ def _offers_for(agent: Agent, simulated: Simulated) -> list[Offers]:
                 "Name a table of decisions whose offers people shall have, or try --example delays."
             ),
         )
-    return only_offers(simulated.offers_from, simulated.example, simulated.offers)
+    return load_offers_only(simulation.offers_from, simulation.example, simulation.offers)
 
 
-def model_in(world: SimulatedWorld, agent: Agent) -> Any:
-    """How people decide, for the options of the world."""
+def build_model_in_world(world: SimulatedWorld, agent: Agent) -> Any:
+    """Build the model of simulated people, with the options of the world."""
     if isinstance(world, Landscape):
-        return model_of(agent, world)
+        return build_landscape_model(agent, world)
     assert agent.model is not None
     if entry_of(agent.model).data != "offers":
         raise DataError(
@@ -288,46 +294,48 @@ def model_in(world: SimulatedWorld, agent: Agent) -> Any:
             got=f"{agent.model}, which is for histories of play",
             fix="penchant models lists both.",
         )
-    return model_named(agent, 0)
+    return build_named_model(agent, 0)
 
 
-def task_of(world: SimulatedWorld, simulated: Simulated) -> Task:
-    """What people do."""
+def build_task(world: SimulatedWorld, simulation: SimulationOptions) -> Task:
+    """Build the task: decisions and blocks in a world."""
     if isinstance(world, Landscape):
-        return Task(world, simulated.decisions or DECISIONS, simulated.blocks)
-    return Task(world, simulated.decisions, simulated.blocks)
+        return Task(world, simulation.decisions or DEFAULT_DECISIONS, simulation.blocks)
+    return Task(world, simulation.decisions, simulation.blocks)
 
 
-def check_counts(simulated: Simulated) -> None:
-    """Refuse nobody, nothing to do, and randomness that could not be had again."""
-    check_seed(simulated.seed)
+def check_counts(simulation: SimulationOptions) -> None:
+    """Refuse counts below 1, and a missing seed."""
+    check_seed(simulation.seed)
     for name in ("decisions", "blocks", "subjects"):
-        count = getattr(simulated, name)
+        count = getattr(simulation, name)
         if count is not None and count < 1:
             raise DataError(f"--{name}", "must be at least 1", got=count, fix="Correct it.")
 
 
-def ranges(words: Sequence[str], model: Any) -> dict[str, Any]:
-    """Numbers and ranges by name, of all natural parameters."""
-    found = some_ranges(words, model, "--parameters")
-    wanted = [natural.name for natural in natural_parameters(model)]
-    missing = [name for name in wanted if name not in found and name != "implied_noise_sd"]
+def parse_ranges(words: Sequence[str], model: Any) -> dict[str, Any]:
+    """Parse numbers and ranges of all natural parameters, by name."""
+    found = parse_some_ranges(words, model, "--parameters")
+    names = [natural.name for natural in natural_parameters(model)]
+    missing = [name for name in names if name not in found and name != "implied_noise_sd"]
     if missing:
         raise DataError(
             "--parameters",
-            f"must hold {', '.join(wanted)}",
+            f"must hold {', '.join(names)}",
             got=f"none for {', '.join(missing)}",
             fix=f"Add {','.join(f'{name}=LOW:HIGH' for name in missing)}.",
         )
     return found
 
 
-def some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str, Any]:
-    """Numbers and ranges by name, of some natural parameters."""
-    wanted = [natural.name for natural in natural_parameters(model)]
+def parse_some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str, Any]:
+    """Parse numbers and ranges of some natural parameters, by name."""
+    names = [natural.name for natural in natural_parameters(model)]
     found: dict[str, Any] = {}
-    for name, value, word in _named(words, wanted, option, "NAME=VALUE or NAME=LOW:HIGH"):
-        numbers = tuple(map(number_or_none, value.split(":")))
+    for name, value, word in _parse_named_values(
+        words, names, option, "NAME=VALUE or NAME=LOW:HIGH"
+    ):
+        numbers = tuple(map(parse_number_or_none, value.split(":")))
         if None in numbers or len(numbers) > 2:
             raise DataError(
                 option,
@@ -339,28 +347,36 @@ def some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str, Any]
     return found
 
 
-def _named(
-    words: Sequence[str], wanted: Sequence[str], option: str, form: str
-) -> Iterator[tuple[str, str, str]]:
-    """Name and value of each word, and the word: every name once, and one that is wanted."""
+class _NamedValue(NamedTuple):
+    """Name and value of a word NAME=VALUE, and the word as it was typed."""
+
+    name: str
+    value: str
+    word: str
+
+
+def _parse_named_values(
+    words: Sequence[str], names: Sequence[str], option: str, form: str
+) -> Iterator[_NamedValue]:
+    """Split NAME=VALUE words; every name occurs once, and is one of `names`."""
     seen: set[str] = set()
     for word in words:
         name, _, value = (part.strip() for part in word.partition("="))
-        if name not in wanted:
+        if name not in names:
             raise DataError(
                 option,
-                f"must name {', '.join(wanted)}",
+                f"must name {', '.join(names)}",
                 got=repr(word),
-                fix=closest_match_hint(name, wanted) or f"Write {form}.",
+                fix=closest_match_hint(name, names) or f"Write {form}.",
             )
         if name in seen:
             raise DataError(option, f"must name {name} once", got="it twice", fix="Drop one.")
         seen.add(name)
-        yield name, value, word
+        yield _NamedValue(name, value, word)
 
 
-def number_or_none(word: str) -> float | None:
-    """The number that a word is, if it is one."""
+def parse_number_or_none(word: str) -> float | None:
+    """Parse a number; None where the word is none."""
     try:
         return float(word)
     except ValueError:
@@ -368,82 +384,92 @@ def number_or_none(word: str) -> float | None:
 
 
 NONE_FOUND = 1
-OF_WIDTH, OF_AGAINST = {"relative", "share"}, {"tested", "power", "alpha"}
+WIDTH_OPTIONS, AGAINST_OPTIONS = {"relative", "share"}, {"tested", "power", "alpha"}
 
 
 def run_recover(
-    agent: Agent, people: People, simulated: Simulated, regained: Regained, written: Written
+    agent: Agent,
+    people: SimulatedPeople,
+    simulation: SimulationOptions,
+    recovery: RecoveryOptions,
+    output_options: OutputOptions,
 ) -> int:
-    """Simulate, fit, write, print; the exit code."""
-    check_level(regained.level)
-    check_counts(simulated)
-    check_threads(regained.threads)
-    weights = prior(regained.prior)
-    with kept(written):
-        world = world_for(agent, simulated)
-        model = model_in(world, agent)
-        given = ranges(people.parameters, model)
+    """Run `recover`: simulate people and recover their parameters; return the exit code."""
+    check_level(recovery.level)
+    check_counts(simulation)
+    check_threads(recovery.threads)
+    weights = parse_prior(recovery.prior)
+    with reserve_outputs(output_options):
+        world = build_world(agent, simulation)
+        model = build_model_in_world(world, agent)
+        given = parse_ranges(people.parameters, model)
         say(f"Model: {model}.")
         if Declared(model).locations is not None:
-            say(map_words(agent, model.locations))
+            say(map_description(agent, model.locations))
         found = recover(
             model,
-            task_of(world, simulated),
+            build_task(world, simulation),
             given,
-            n_subjects=simulated.subjects or PEOPLE,
-            rng=np.random.default_rng(simulated.seed),
+            n_subjects=simulation.subjects or DEFAULT_SUBJECTS,
+            rng=np.random.default_rng(simulation.seed),
             parameter_prior=weights,
-            level=regained.level,
-            intervals=regained.intervals,
-            threads=regained.threads,
+            level=recovery.level,
+            intervals=recovery.intervals,
+            threads=recovery.threads,
         )
-        result = of_table(found.table(), found.document, lambda: found.subjects("pyarrow"))
-        shown(result, written, lambda: overview(found))
+        result = table_result(found.table(), found.document, lambda: found.subjects("pyarrow"))
+        output_result(result, output_options, lambda: overview(found))
     return 0
 
 
 def run_distinguish(
-    rivals: Rivals, people: PeopleOfEach, simulated: Simulated, judged: Judged, written: Written
+    compared_models: ComparedModels,
+    people: SimulatedPeopleOfModels,
+    simulation: SimulationOptions,
+    ranking: RankingOptions,
+    output_options: OutputOptions,
 ) -> int:
-    """Simulate, fit, write, print; the exit code."""
-    agents = rival_agents(rivals, of_the_task={"grid", "noise_variance"})
+    """Run `distinguish`: simulate people of each model, and fit all; return the exit code."""
+    agents = agents_by_name(compared_models, of_the_task={"grid", "noise_variance"})
     _check_pairs(list(agents), people.parameters)
-    check_counts(simulated)
-    check_threads(judged.threads)
-    check_criterion(judged.criterion, judged.folds)
-    weights, folds = prior(judged.prior), _folds(judged.folds)
-    criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
-    with kept(written):
-        noise = rivals.noise_variance  # of the task, which some models know
+    check_counts(simulation)
+    check_threads(ranking.threads)
+    check_criterion(ranking.criterion, ranking.folds)
+    weights, folds = parse_prior(ranking.prior), _parse_folds(ranking.folds)
+    criterion: Any = ranking.criterion and ranking.criterion.replace("-", "_")
+    with reserve_outputs(output_options):
+        noise = compared_models.noise_variance  # of the task, which some models know
         first = next(iter(agents.values())).model
-        world = world_for(Agent(model=first, grid=rivals.grid, noise_variance=noise), simulated)
+        world = build_world(
+            Agent(model=first, grid=compared_models.grid, noise_variance=noise), simulation
+        )
         models = {
-            name: model_in(world, replace(agent, noise_variance=noise))
+            name: build_model_in_world(world, replace(agent, noise_variance=noise))
             for name, agent in agents.items()
         }
         given = {
-            name: _ranges(name, words, model)
+            name: _parse_ranges_of_model(name, words, model)
             for (name, model), words in zip(models.items(), people.parameters, strict=True)
         }
         for name, model in models.items():
             say(f"Model: {name}: {model}.")
         found = recover_models(
             models,
-            task_of(world, simulated),
+            build_task(world, simulation),
             given,
-            n_subjects=simulated.subjects or PEOPLE,
-            rng=np.random.default_rng(simulated.seed),
+            n_subjects=simulation.subjects or DEFAULT_SUBJECTS,
+            rng=np.random.default_rng(simulation.seed),
             criterion=criterion,
             folds=folds,
             parameter_prior=weights,
-            threads=judged.threads,
+            threads=ranking.threads,
         )
-        result = of_table(found.table(), found.document, found.to_arrow)
-        shown(result, written, lambda: overview(found))
+        result = table_result(found.table(), found.document, found.to_arrow)
+        output_result(result, output_options, lambda: overview(found))
     return 0
 
 
-def _folds(words: str | None) -> Any:
+def _parse_folds(words: str | None) -> Any:
     if words is None or words == "block":
         return words
     if not words.strip().isdigit():
@@ -457,7 +483,7 @@ def _folds(words: str | None) -> Any:
 
 
 def _check_pairs(models: Sequence[str], parameters: Sequence[str]) -> None:
-    """Every model has parameters of its own."""
+    """Refuse another number of --parameters than of models."""
     if len(models) != len(parameters):
         raise DataError(
             "--parameters",
@@ -467,49 +493,51 @@ def _check_pairs(models: Sequence[str], parameters: Sequence[str]) -> None:
         )
 
 
-def _ranges(name: str, words: str, model: Any) -> dict[str, Any]:
+def _parse_ranges_of_model(name: str, words: str, model: Any) -> dict[str, Any]:
     try:
-        return ranges(parts_of(words), model)
+        return parse_ranges(split_commas(words), model)
     except DataError as error:
         raise error.rephrase(str, f"--model {name}") from None
 
 
 def run_design(
-    goal: Goal,
+    goal: DesignGoal,
     agent: Agent,
-    people: People,
-    simulated: Simulated,
-    regained: Regained,
-    written: Written,
+    people: SimulatedPeople,
+    simulation: SimulationOptions,
+    recovery: RecoveryOptions,
+    output_options: OutputOptions,
 ) -> int:
-    """Simulate, search, write, print; the exit code."""
-    check_level(regained.level)
-    check_counts(simulated)
-    check_threads(regained.threads)
-    weights = prior(regained.prior)
-    _check_goal(goal, simulated, regained)
-    with kept(written):
-        world = world_for(agent, simulated)
-        model = model_in(world, agent)
-        given = ranges(people.parameters, model)
-        task = task_of(world, simulated)
+    """Run `design`: find the number of decisions or subjects needed; return the exit code."""
+    check_level(recovery.level)
+    check_counts(simulation)
+    check_threads(recovery.threads)
+    weights = parse_prior(recovery.prior)
+    _check_goal(goal, simulation, recovery)
+    with reserve_outputs(output_options):
+        world = build_world(agent, simulation)
+        model = build_model_in_world(world, agent)
+        given = parse_ranges(people.parameters, model)
+        task = build_task(world, simulation)
         say(f"Model: {model}.")
         found = design(
             model,
             task,
             given,
-            goal=_narrow(goal, regained) if goal.width is not None else _differ(goal, model),
-            n_subjects=simulated.subjects,
+            goal=_interval_goal(goal, recovery)
+            if goal.width is not None
+            else _difference_goal(goal, model),
+            n_subjects=simulation.subjects,
             parameter_prior=weights,
-            rng=np.random.default_rng(simulated.seed),
-            threads=regained.threads,
+            rng=np.random.default_rng(simulation.seed),
+            threads=recovery.threads,
         )
-        result = of_table(found.table(), found.document, found.to_arrow)
-        shown(result, written, lambda: overview(found))
+        result = table_result(found.table(), found.document, found.to_arrow)
+        output_result(result, output_options, lambda: overview(found))
     return NONE_FOUND if found.needed is None else 0
 
 
-def _check_goal(goal: Goal, simulated: Simulated, regained: Regained) -> None:
+def _check_goal(goal: DesignGoal, simulation: SimulationOptions, recovery: RecoveryOptions) -> None:
     if (goal.width is None) == (not goal.against):
         got = "neither" if goal.width is None else "both"
         raise DataError(
@@ -522,19 +550,19 @@ def _check_goal(goal: Goal, simulated: Simulated, regained: Regained) -> None:
             ),
         )
     if goal.width is not None:
-        refuse(goal, "with --width", names=OF_AGAINST)
+        refuse(goal, "with --width", names=AGAINST_OPTIONS)
         advice = "How many it takes is what is looked for; --most is the largest number"
-        refuse(simulated, "with --width", advice, names={"decisions"})
+        refuse(simulation, "with --width", advice, names={"decisions"})
     else:
-        refuse(goal, "with --against", names=OF_WIDTH)
-        refuse(regained, "with --against", names={"level", "intervals"})
+        refuse(goal, "with --against", names=WIDTH_OPTIONS)
+        refuse(recovery, "with --against", names={"level", "intervals"})
     if goal.most is not None and goal.most < 2:
         raise DataError("--most", "must be at least 2", got=goal.most, fix="Correct it.")
 
 
-def _narrow(goal: Goal, regained: Regained) -> NarrowIntervals:
+def _interval_goal(goal: DesignGoal, recovery: RecoveryOptions) -> NarrowIntervals:
     name, _, value = (part.strip() for part in str(goal.width).partition("="))
-    width = number_or_none(value)
+    width = parse_number_or_none(value)
     if width is None:
         raise DataError(
             "--width",
@@ -548,15 +576,15 @@ def _narrow(goal: Goal, regained: Regained) -> NarrowIntervals:
         width,
         relative=goal.relative,
         share=goal.share,
-        level=regained.level,
-        intervals=regained.intervals,
+        level=recovery.level,
+        intervals=recovery.intervals,
         first=min(NarrowIntervals.first, most),
         most=most,
     )
 
 
-def _differ(goal: Goal, model: Any) -> DetectDifference:
-    differs = some_ranges(goal.against, model, "--against")
+def _difference_goal(goal: DesignGoal, model: Any) -> DetectDifference:
+    differs = parse_some_ranges(goal.against, model, "--against")
     if goal.tested is None and len(differs) > 1:
         raise DataError(
             "--tested",

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penchant.cli.live_options import Playing
-from penchant.cli.model_settings import model_named, ucl
+from penchant.cli.live_options import PlayOptions
+from penchant.cli.model_settings import build_named_model, build_ucl
 from penchant.cli.options import Agent
-from penchant.cli.simulation_commands import ranges
+from penchant.cli.simulation_commands import parse_ranges
 from penchant.cli.terminal import check_seed, say
 from penchant.errors import DataError
-from penchant.files.atomic_files import check_writable, written
+from penchant.files.atomic_files import atomic_write, check_writable
 from penchant.files.output import write_table
 from penchant.models.catalogue import entry_of
 from penchant.task.simulated_players import Client, Player, PlayerModel, PlayerResult, play
@@ -30,12 +30,16 @@ from penchant.task.study_plan import (
 )
 from penchant.workflow.parameter_recovery import draw_parameters_of_people
 
-NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}
+REQUIRED_PACKAGES = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}
 
 
 def check_extra() -> None:
-    """Refuse to serve where what it needs is not installed."""
-    missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
+    """Refuse to serve where the packages of penchant[task] are not installed."""
+    missing = [
+        name
+        for module, name in REQUIRED_PACKAGES.items()
+        if importlib.util.find_spec(module) is None
+    ]
     if missing:
         raise DataError(
             "penchant[task]",
@@ -45,23 +49,23 @@ def check_extra() -> None:
         )
 
 
-def planned(file: str | None) -> StudyPlan:
-    """The study of a file; the demonstration if there is none."""
+def read_plan(file: str | None) -> StudyPlan:
+    """Read the study of a file; the demonstration if there is none."""
     return read_study_text(DEMONSTRATION_STUDY) if file is None else read_study_file(file)
 
 
 def run_new(file: str | None) -> int:
-    """Write a commented study file; the exit code."""
+    """Run `serve --new`: write a commented study file; return the exit code."""
     path = file or "study.toml"
-    with written(path, overwrite=False) as temporary:
+    with atomic_write(path, overwrite=False) as temporary:
         temporary.write_text(new_study_text(), encoding="utf-8")
     say(f"Written: {path}. Next: penchant serve {path} --check")
     return 0
 
 
 def run_check_study(file: str | None) -> int:
-    """Say what a study file holds; the exit code."""
-    plan = planned(file)
+    """Run `serve --check`: print the parts of a study file; return the exit code."""
+    plan = read_plan(file)
     cells = len(plan.cells)
     print(f"{file or 'demonstration'}: {plan.title}")
     for block in plan.cells[0].blocks:
@@ -73,40 +77,43 @@ def run_check_study(file: str | None) -> int:
     return 0
 
 
-USUAL_GRID = "10x10"
+DEFAULT_GRID = "10x10"
 
 
-def run_play(address: str | None, agent: Agent, playing: Playing) -> int:
-    """Play; the exit code says whether everybody finished."""
+def run_play(address: str | None, agent: Agent, play_options: PlayOptions) -> int:
+    """Run `play`; the exit code is 0 where everybody finished."""
     if address is None:
         raise DataError("URL", "must be given", got="none", fix="Try http://127.0.0.1:8000.")
-    check_seed(playing.seed)
+    check_seed(play_options.seed)
     for name in ("players", "at_once"):
-        if getattr(playing, name) < 1:
+        if getattr(play_options, name) < 1:
             option = name.replace("_", "-")
             raise DataError(
-                f"--{option}", "must be at least 1", got=getattr(playing, name), fix="Raise it."
+                f"--{option}",
+                "must be at least 1",
+                got=getattr(play_options, name),
+                fix="Raise it.",
             )
-    if playing.output is not None:
-        check_writable(playing.output, overwrite=False)
-    answers = _answers(playing.answers)
-    model, people = _model(agent, playing)
-    generators = np.random.default_rng(playing.seed).spawn(playing.players)
-    names = [f"sim-{playing.seed}-{i + 1}" for i in range(playing.players)]
+    if play_options.output is not None:
+        check_writable(play_options.output, overwrite=False)
+    answers = _parse_answers(play_options.answers)
+    model, people = _player_model(agent, play_options)
+    generators = np.random.default_rng(play_options.seed).spawn(play_options.players)
+    names = [f"sim-{play_options.seed}-{i + 1}" for i in range(play_options.players)]
 
     def maker(i: int) -> Callable[[Client], Player]:
-        own = {name: float(values[i]) for name, values in people.items()}
-        return lambda client: Player(names[i], client, generators[i], model, own, answers)
+        parameters = {name: float(values[i]) for name, values in people.items()}
+        return lambda client: Player(names[i], client, generators[i], model, parameters, answers)
 
-    makers = [maker(i) for i in range(playing.players)]
-    found = play(address, makers, at_once=playing.at_once, patience=playing.patience)
-    if playing.output is not None:
-        write_table(playing.output, _table(found, people), overwrite=False)
-        say(f"Written: {playing.output}")
-    return _say(found)
+    makers = [maker(i) for i in range(play_options.players)]
+    found = play(address, makers, at_once=play_options.at_once, patience=play_options.patience)
+    if play_options.output is not None:
+        write_table(play_options.output, _player_table(found, people), overwrite=False)
+        say(f"Written: {play_options.output}")
+    return _report_players(found)
 
 
-def _answers(words: list[str]) -> list[int] | None:
+def _parse_answers(words: list[str]) -> list[int] | None:
     if not words:
         return None
     if not all(word.isdigit() and int(word) >= 1 for word in words):
@@ -119,10 +126,12 @@ def _answers(words: list[str]) -> list[int] | None:
     return [int(word) - 1 for word in words]
 
 
-def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str, Any]]:
-    """How players choose, and the parameters of each."""
+def _player_model(
+    agent: Agent, play_options: PlayOptions
+) -> tuple[PlayerModel | None, dict[str, Any]]:
+    """Build the model of the players, and draw the parameters of each."""
     if agent.model is None:
-        if playing.parameters:
+        if play_options.parameters:
             raise DataError(
                 "--model", "must be given with --parameters", got="none", fix="Name one."
             )
@@ -131,20 +140,20 @@ def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str
     def make(grid: str | None, n_options: int) -> Any:
         placed = replace(agent, grid=grid)
         if agent.model == "ucl":
-            return ucl(replace(placed, noise_variance=agent.noise_variance or 10.0))
-        return model_named(placed, n_options)
+            return build_ucl(replace(placed, noise_variance=agent.noise_variance or 10.0))
+        return build_named_model(placed, n_options)
 
     has_known_range = agent.model in ("ucl", "gp-ucb", "locality")
     offers = entry_of(str(agent.model)).data == "offers"
-    example = make(USUAL_GRID if has_known_range else None, 0 if offers else 2)
-    rng = np.random.default_rng([playing.seed or 0, 1])
+    example = make(DEFAULT_GRID if has_known_range else None, 0 if offers else 2)
+    rng = np.random.default_rng([play_options.seed or 0, 1])
     people = draw_parameters_of_people(
-        example, ranges(playing.parameters, example), playing.players, rng
+        example, parse_ranges(play_options.parameters, example), play_options.players, rng
     )
     return PlayerModel(str(agent.model), make), people
 
 
-def _table(found: list[PlayerResult], people: dict[str, Any]) -> pa.Table:
+def _player_table(found: list[PlayerResult], people: dict[str, Any]) -> pa.Table:
     return pa.table(
         {
             "player": [one.player for one in found],
@@ -156,7 +165,7 @@ def _table(found: list[PlayerResult], people: dict[str, Any]) -> pa.Table:
     )
 
 
-def _say(found: list[PlayerResult]) -> int:
+def _report_players(found: list[PlayerResult]) -> int:
     counts = Counter(one.outcome or "not finished" for one in found)
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
     times = np.array([t for one in found for t in one.latencies])

@@ -1,4 +1,4 @@
-"""From the command line's file and options to a schema, and what is read by it."""
+"""Tables read by the schema that options and a schema file make up."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from penchant import datasets
 from penchant.choices.offers import Offers, offers_from_frame
-from penchant.cli.option_wording import quoted
+from penchant.cli.option_wording import quote_for_shell
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.schema_questions import questions_to_paste, roles_as_options
 from penchant.cli.terminal import refuse, say
 from penchant.errors import DataError, SchemaQuestions, text_with_marks
-from penchant.files.folder import Raw
+from penchant.files.folder import RawTable
 from penchant.files.table import read_table
-from penchant.files.text_source import TextSource, source
+from penchant.files.text_source import TextSource, source_from_path
 from penchant.models.catalogue import CATALOGUE
 from penchant.reading.formula_sets import names_in
 from penchant.reading.read_schema import draft_of, open_source, read_raw_by_schema
@@ -28,13 +28,21 @@ from penchant.tables.offer_columns import offer_columns
 from penchant.tables.reading import TITLES, Reading, ReadingKind
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, Kind, Schema
 
-NOT_OF_PLAY = {"example", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
-NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference", "price"}
-NOT_OF_OFFERS = (NOT_OF_PLAY - {"example"}) | {"decision"}
-OF_PLAY = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
-OF_PLAY |= {"linearized"}
+NON_PLAY_OPTIONS = {
+    "example",
+    "option",
+    "explanatory",
+    "weight",
+    "weight_kind",
+    "available",
+    "offset",
+}
+NON_PLAY_OPTIONS |= {"wide", "missing", "attributes", "opt_out", "reference", "price"}
+NON_OFFER_OPTIONS = (NON_PLAY_OPTIONS - {"example"}) | {"decision"}
+PLAY_OPTIONS = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
+PLAY_OPTIONS |= {"linearized"}
 # What is not asked but where a column speaks for it: all rows count.
-USUAL_UNLESS_SAID = frozenset(("rows.keep",))
+DEFAULTED_ROLES = frozenset(("rows.keep",))
 KINDS: dict[ReadingKind, Kind] = {"choices": "choices", "play": "episodes", "offers": "offers"}
 READINGS = {kind: reading for reading, kind in KINDS.items()}
 
@@ -42,14 +50,14 @@ READINGS = {kind: reading for reading, kind in KINDS.items()}
 # --- the schema that options are -----------------------------------------------------------------
 
 
-def schema_typed(
+def schema_from_options(
     data: Data,
     history: History | None = None,
     kind: ReadingKind | None = None,
     names: Sequence[str] = (),
     formulas: Sequence[str] = (),
 ) -> Schema:
-    """The schema in the file that was named, with what was typed in its place.
+    """Build the schema of the options that were typed, over that of the schema file.
 
     Parameters
     ----------
@@ -65,21 +73,21 @@ def schema_typed(
     given = Schema.of(data.schema)
     plays = history or History()
     answers = {
-        **_typed_of_file(data),
-        **_typed_of_rows(data, plays),
-        **_typed_of_play(plays, names),
+        **_file_answers(data),
+        **_row_answers(data, plays),
+        **_play_answers(plays, names),
     }
-    answers["columns.subject"] = _none_as_empty(several(data.subject, names))
+    answers["columns.subject"] = _none_as_empty(split_column_names(data.subject, names))
     answers["columns.weight"] = data.weight
     answers["columns.offset"] = data.offset
     answers["task"] = plays.task
-    answers["attributes"] = named_offers(plays.offers)
-    answers["reference"] = pairs_typed(data.reference, "reference") or None
+    answers["attributes"] = parse_offers(plays.offers)
+    answers["reference"] = parse_pairs(data.reference, "reference") or None
     answers["choice.opt_out"] = data.opt_out
     if kind is not None and given.kind is None and (plays.task is None or kind == "choices"):
         answers["kind"] = KINDS[kind]
     if _is_long(data, given, kind, names):
-        answers |= _typed_of_long(data, names, [*formulas, *filter(None, [data.attributes])])
+        answers |= _long_answers(data, names, [*formulas, *filter(None, [data.attributes])])
     else:
         if len(data.decision) > 1:
             raise DataError(
@@ -88,18 +96,18 @@ def schema_typed(
                 got=", ".join(data.decision),
                 fix="Name those that tell people and blocks apart with --subject and --block.",
             )
-        chosen = several(data.chosen, names) if kind in (None, "play") else data.chosen
+        chosen = split_column_names(data.chosen, names) if kind in (None, "play") else data.chosen
         answers["columns.choice"] = chosen
         answers["columns.trial"] = _none_as_empty(next(iter(data.decision), None))
-        answers |= _typed_options(data.options, kind)
-        answers |= _typed_of_wide(data)
+        answers |= _option_answers(data.options, kind)
+        answers |= _wide_answers(data)
     known = given.with_answers({role: own for role, own in answers.items() if own is not None})
-    return replace(known, raised=known.raised | USUAL_UNLESS_SAID)
+    return replace(known, raised=known.raised | DEFAULTED_ROLES)
 
 
-def _typed_of_file(data: Data) -> dict[str, Any]:
+def _file_answers(data: Data) -> dict[str, Any]:
     usual = Data()
-    units = {name: float(n) for name, n in pairs_typed(data.units, "units").items()}
+    units = {name: float(n) for name, n in parse_pairs(data.units, "units").items()}
     return {
         "file.delimiter": data.delimiter,
         "file.decimal": data.decimal if data.decimal != usual.decimal else None,
@@ -108,7 +116,7 @@ def _typed_of_file(data: Data) -> dict[str, Any]:
     }
 
 
-def _typed_of_rows(data: Data, plays: History) -> dict[str, Any]:
+def _row_answers(data: Data, plays: History) -> dict[str, Any]:
     usual, typed = History(), {"rows.keep": data.where}
     if data.missing == "drop-set":
         typed["rows.missing"] = "drop_set"
@@ -118,19 +126,19 @@ def _typed_of_rows(data: Data, plays: History) -> dict[str, Any]:
     return {**typed, "shown.first": plays.shown}
 
 
-def _typed_of_play(plays: History, names: Sequence[str]) -> dict[str, Any]:
-    reward = several(plays.reward, names)
+def _play_answers(plays: History, names: Sequence[str]) -> dict[str, Any]:
+    reward = split_column_names(plays.reward, names)
     if isinstance(reward, tuple):
         if len(reward) != 2:
             raise DataError("reward", "must be one column, or gain,loss", got=plays.reward)
         reward = {"gain": reward[0], "loss": reward[1]}
-    block = several(plays.block, names)
+    block = split_column_names(plays.block, names)
     return {
         "columns.reward": reward,
         "columns.block": () if block == NO_COLUMN else block,
         "columns.is_choice": _none_as_empty(plays.is_choice),
         "columns.scored": _none_as_empty(plays.scored),
-        "columns.executed": _none_as_empty(several(plays.executed, names)),
+        "columns.executed": _none_as_empty(split_column_names(plays.executed, names)),
         "choice.base": plays.base or None,
     }
 
@@ -148,7 +156,7 @@ def _is_long(data: Data, given: Schema, kind: ReadingKind | None, names: Sequenc
     return bool(typed and option) and not named("reward", names).columns
 
 
-def _typed_of_long(data: Data, names: Sequence[str], formulas: Sequence[str]) -> dict[str, Any]:
+def _long_answers(data: Data, names: Sequence[str], formulas: Sequence[str]) -> dict[str, Any]:
     decision = tuple(data.decision)
     attributes = [*data.explanatory]
     for formula in formulas:
@@ -163,8 +171,8 @@ def _typed_of_long(data: Data, names: Sequence[str], formulas: Sequence[str]) ->
     }
 
 
-def _typed_of_wide(data: Data) -> dict[str, Any]:
-    """Columns NAME_OPTION of a table with a row per decision, where options say so."""
+def _wide_answers(data: Data) -> dict[str, Any]:
+    """Attribute columns NAME_OPTION of a table with a row per decision, with --wide."""
     if not data.wide:
         return {}
     columns = {name: [f"{name}_{option}" for option in data.options] for name in data.explanatory}
@@ -172,11 +180,11 @@ def _typed_of_wide(data: Data) -> dict[str, Any]:
     return {"attributes": columns, "available.flags": flags}
 
 
-def _typed_options(words: Sequence[str], kind: ReadingKind | None) -> dict[str, Any]:
+def _option_answers(words: Sequence[str], kind: ReadingKind | None) -> dict[str, Any]:
     """Codes of the options as they are typed: f,j in their order, f=left,j=right, or a number."""
     if len(words) == 1 and words[0].isdigit() and kind in (None, "play"):
         return {"choice.count": int(words[0])}
-    typed = options_typed(words)
+    typed = parse_options(words)
     if typed is None:
         return {}
     if isinstance(typed, list):
@@ -193,30 +201,30 @@ def _typed_options(words: Sequence[str], kind: ReadingKind | None) -> dict[str, 
 
 
 def _none_as_empty(given: Any) -> Any:
-    """A role without a column, as `none` is typed for one."""
+    """Replace `none`, which stands for a role without a column, by an empty name."""
     return "" if given == NO_COLUMN else given
 
 
-def several(given: str | None, names: Sequence[str]) -> Any:
-    """One column as it is typed, or several that are divided by commas."""
+def split_column_names(given: str | None, names: Sequence[str]) -> Any:
+    """Split columns that are divided by commas; a single column stays a string."""
     if given is None or given in names or "," not in given:
         return given
     return tuple(part.strip() for part in given.split(","))
 
 
-def options_typed(words: Sequence[str]) -> list[str] | dict[str, str] | None:
-    """Options as one types them: f,j in their order, or f=left,j=right.
+def parse_options(words: Sequence[str]) -> list[str] | dict[str, str] | None:
+    """Parse --options: f,j in their order, or f=left,j=right.
 
-    >>> options_typed(["f=left", "j=right"]), options_typed(["f", "j"]), options_typed([])
+    >>> parse_options(["f=left", "j=right"]), parse_options(["f", "j"]), parse_options([])
     ({'f': 'left', 'j': 'right'}, ['f', 'j'], None)
     """
     if words and all("=" in word for word in words):
-        return pairs_typed(words, "options")
+        return parse_pairs(words, "options")
     return list(words) or None
 
 
-def pairs_typed(words: Sequence[str], option: str) -> dict[str, str]:
-    """NAME=VALUE, each name once."""
+def parse_pairs(words: Sequence[str], option: str) -> dict[str, str]:
+    """Parse pairs NAME=VALUE, each name once."""
     found: dict[str, str] = {}
     for word in words:
         name, sign, value = (part.strip() for part in word.partition("="))
@@ -228,12 +236,12 @@ def pairs_typed(words: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
-def named_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:
-    """Attributes as one types them: amount=now/later, delay=0/days, outcome=sure+0/gain+loss.
+def parse_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Parse --offers: amount=now/later, delay=0/days, outcome=sure+0/gain+loss.
 
-    >>> named_offers(["amount=now/later", "delay=0/days"])
+    >>> parse_offers(["amount=now/later", "delay=0/days"])
     {'amount': ['now', 'later'], 'delay': [0.0, 'days']}
-    >>> named_offers(["outcome=sure+0/gain+loss"])
+    >>> parse_offers(["outcome=sure+0/gain+loss"])
     {'outcome': [['sure', 0.0], ['gain', 'loss']]}
     """
     found: dict[str, list[Any]] = {}
@@ -246,14 +254,16 @@ def named_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:
                 got=repr(word),
                 fix="Write --offers amount=now/later,delay=0/days.",
             )
-        options = [[_cell(part) for part in cell.split("+")] for cell in cells.split("/")]
+        options = [
+            [_number_or_column(part) for part in cell.split("+")] for cell in cells.split("/")
+        ]
         several = any(len(outcomes) > 1 for outcomes in options)
         found[name] = options if several else [outcomes[0] for outcomes in options]
     return found or None
 
 
-def _cell(word: str) -> Any:
-    """A number, or the name of a column."""
+def _number_or_column(word: str) -> Any:
+    """Parse a cell of --offers: a number, or the name of a column."""
     try:
         return float(word)
     except ValueError:
@@ -261,7 +271,7 @@ def _cell(word: str) -> Any:
 
 
 def check_base(base: int) -> None:
-    """The first option has number 0 or 1."""
+    """Refuse a number of the first option other than 0 and 1."""
     if base not in (0, 1):
         raise DataError(
             "--base", "must be 0 or 1", got=base, fix="Say which number the first option has."
@@ -271,27 +281,29 @@ def check_base(base: int) -> None:
 # --- what is read --------------------------------------------------------------------------------
 
 
-def open_raw(file: str | None, data: Data) -> Raw:
-    """The table as the file has it."""
+def open_raw(file: str | None, data: Data) -> RawTable:
+    """Open the table as the file has it."""
     written = Schema.of(data.schema).with_answers(
-        {role: own for role, own in _typed_of_file(data).items() if own is not None}
+        {role: own for role, own in _file_answers(data).items() if own is not None}
     )
-    return open_source(source(file) if file == "-" else file, written)
+    return open_source(source_from_path(file) if file == "-" else file, written)
 
 
-def read_as(raw: Raw, data: Data, history: History, kind: ReadingKind | None) -> Reading:
-    """What the file holds; says what was taken for what."""
-    return said(read_rows(raw, data, history, kind))
+def read_and_report(
+    raw: RawTable, data: Data, history: History, kind: ReadingKind | None
+) -> Reading:
+    """Read a table, and print the role of each column."""
+    return report_reading(read_rows(raw, data, history, kind))
 
 
 def read_rows(
-    raw: Raw,
+    raw: RawTable,
     data: Data,
     history: History | None,
     kind: ReadingKind | None,
     formulas: Sequence[str] = (),
 ) -> Reading:
-    """What the rows hold, by the schema that options and the file of `--schema` are.
+    """Read the rows of a table by the schema of the options and of the file of `--schema`.
 
     Parameters
     ----------
@@ -304,12 +316,14 @@ def read_rows(
     formulas
         Attributes by name or formula, besides those of `data`.
     """
-    schema = schema_typed(data, history, kind, raw.table.column_names, formulas)
-    return read_typed(raw, schema, data, kind)
+    schema = schema_from_options(data, history, kind, raw.table.column_names, formulas)
+    return read_with_schema(raw, schema, data, kind)
 
 
-def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -> Reading:
-    """What the rows hold by a schema; questions end with how to begin a schema file."""
+def read_with_schema(
+    raw: RawTable, schema: Schema, data: Data, kind: ReadingKind | None
+) -> Reading:
+    """Read the rows of a table by a schema; open questions are worded as options."""
     try:
         found = read_raw_by_schema(raw, schema)
     except SchemaQuestions as asked:
@@ -325,8 +339,8 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
     return found
 
 
-def said(reading: Reading) -> Reading:
-    """The same; says what was taken for what."""
+def report_reading(reading: Reading) -> Reading:
+    """Print the role of each column of a table to stderr; return the table."""
     lines = text_with_marks(reading.summary()).splitlines()
     for line in lines if reading.program else lines[1:]:
         if not line.startswith("Next:"):
@@ -334,18 +348,20 @@ def said(reading: Reading) -> Reading:
     return reading
 
 
-def kind_of(file: str | None, data: Data, history: History | None) -> ReadingKind | None:
-    """What the table is, by what was typed and by its columns; None where they do not say."""
-    return kind_and_task(file, data, history)[0]
+def table_kind(file: str | None, data: Data, history: History | None) -> ReadingKind | None:
+    """Kind of a table by the options and its columns; None where these do not tell."""
+    return table_kind_and_task(file, data, history)[0]
 
 
-def kind_and_task(
+def table_kind_and_task(
     file: str | None, data: Data, history: History | None
 ) -> tuple[ReadingKind | None, str | None]:
-    """The same, and the named task whose columns the table has."""
+    """Kind of a table, and the named task whose columns it has; None where they do not tell."""
     try:
         raw = open_raw(file, data)
-        draft = draft_of(raw, schema_typed(data, history, None, raw.table.column_names)).draft
+        draft = draft_of(
+            raw, schema_from_options(data, history, None, raw.table.column_names)
+        ).draft
     except DataError:  # said where the table is read
         return None, None
     return (None if draft.kind is None else READINGS[draft.kind]), draft.task
@@ -360,7 +376,7 @@ def load_play(
     is_counted: bool = False,
     with_doubts: bool = True,
 ) -> Reading:
-    """Task data; says which columns are taken for what.
+    """Read task data, and print the role of each column.
 
     Parameters
     ----------
@@ -373,7 +389,7 @@ def load_play(
     with_doubts
         Whether to say what is often a mistake, too; not where the result says it.
     """
-    refuse(data, "with --model", names=NOT_OF_PLAY)
+    refuse(data, "with --model", names=NON_PLAY_OPTIONS)
     if file is None:
         raise DataError(
             "path",
@@ -383,12 +399,12 @@ def load_play(
         )
     check_base(history.base)
     raw = open_raw(file, data)
-    schema = schema_typed(data, history, "play", raw.table.column_names)
+    schema = schema_from_options(data, history, "play", raw.table.column_names)
     if locations is not None and not isinstance(locations, str):
         schema = schema.with_answers({"choice.places": np.asarray(locations).tolist()})
     if not is_counted and schema.choice.base is None and schema.choice.labels is None:
         schema = schema.with_answers({"choice.base": history.base})
-    reading = read_typed(raw, schema, data, "play")
+    reading = read_with_schema(raw, schema, data, "play")
     if locations is None and not isinstance(reading.arguments["chosen"], str):
         raise DataError(
             "chosen",
@@ -397,14 +413,14 @@ def load_play(
             fix="Say where the options lie, such as --grid 10x10, or number the options in a "
             "column.",
         )
-    said(reading if with_doubts else replace(reading, doubts=()))
+    report_reading(reading if with_doubts else replace(reading, doubts=()))
     return reading
 
 
 def load_offers(file: str | None, data: Data, history: History, name: str) -> Reading:
-    """One-shot choices between offers; says which columns are taken for what."""
-    refuse(data, f"with --model {name}", names=NOT_OF_OFFERS)
-    refuse(history, f"with --model {name}", names=OF_PLAY)
+    """Read one-shot choices between offers, and print the role of each column."""
+    refuse(data, f"with --model {name}", names=NON_OFFER_OPTIONS)
+    refuse(history, f"with --model {name}", names=PLAY_OPTIONS)
     check_base(history.base)
     if (file is None) == (data.example is None):
         raise DataError(
@@ -413,8 +429,8 @@ def load_offers(file: str | None, data: Data, history: History, name: str) -> Re
             got="neither" if file is None else "both",
             fix="Try penchant fit --example delays --model hyperbolic.",
         )
-    raw = open_raw(file, data) if data.example is None else Raw(_example(data.example))
-    reading = read_as(raw, data, history, "offers")
+    raw = open_raw(file, data) if data.example is None else RawTable(_load_example(data.example))
+    reading = read_and_report(raw, data, history, "offers")
     known = CATALOGUE[name].example().attributes
     unused = [part for part in reading.data[0].offers if part not in known]
     if unused:
@@ -425,7 +441,7 @@ def load_offers(file: str | None, data: Data, history: History, name: str) -> Re
     return reading
 
 
-def _example(name: str) -> Any:
+def _load_example(name: str) -> Any:
     known = datasets.dataset(name)
     if not known.offers:
         raise DataError(
@@ -438,29 +454,29 @@ def _example(name: str) -> Any:
     return datasets.load(known.name)
 
 
-def only_offers(file: str | None, example: str | None, words: Sequence[str]) -> list[Offers]:
-    """The offers of a table, whatever was chosen among them; says which columns they are."""
-    offers = named_offers(words)
+def load_offers_only(file: str | None, example: str | None, words: Sequence[str]) -> list[Offers]:
+    """Read the offers of a table, whatever was chosen; print the roles of their columns."""
+    offers = parse_offers(words)
     if example is not None:
-        return _all_first(_example(example), offers)
-    origin = source(file)
+        return _offers_without_choices(_load_example(example), offers)
+    origin = source_from_path(file)
     table = read_table(origin)
-    with in_lines(origin, table):
-        return _all_first(table, offers)
+    with errors_in_lines(origin, table):
+        return _offers_without_choices(table, offers)
 
 
 @contextmanager
-def in_lines(origin: TextSource, table: Any) -> Iterator[None]:
-    """Errors about rows of a table as errors about lines of its file."""
+def errors_in_lines(origin: TextSource, table: Any) -> Iterator[None]:
+    """Reword errors about rows of a table as errors about lines of its file."""
     try:
         yield
     except DataError as error:
-        raw = Raw(table, ((origin, len(table)),))
-        raise error.rephrase(raw.located, origin.name) from None
+        raw = RawTable(table, ((origin, len(table)),))
+        raise error.rephrase(raw.word_in_lines, origin.name) from None
 
 
-def _all_first(table: Any, offers: Any) -> list[Offers]:
-    """Offers in which everybody takes the first option: what was chosen does not matter."""
+def _offers_without_choices(table: Any, offers: Any) -> list[Offers]:
+    """Read offers without their choices: everybody is taken to choose the first option."""
     names = list(table.column_names)
     taken = "first option" + "'" * len(names)  # a name that no column has
     columns = offer_columns(names, {"chosen": taken}, offers)
@@ -477,7 +493,7 @@ def check_model_given(given: bool, file: str | None, data: Data, history: Histor
     kind = None
     if file not in (None, "-"):
         raw = open_raw(file, data)
-        kind = kind_of(file, data, history)
+        kind = table_kind(file, data, history)
         if kind is None:
             read_rows(raw, data, history, None)  # asks what the table is
     if kind == "offers":
@@ -513,10 +529,10 @@ def next_command(file: str | None, reading: Reading, typed: Sequence[str]) -> st
         Options that were typed and are needed again.
     """
     if reading.kind != "choices":
-        return command_typed(file, model_of(reading), typed)
+        return fit_command(file, suggested_model(reading), typed)
     who = reading.columns.get("subject")
-    own = ["--subject", who] if who is not None and "--subject" not in typed else []
-    return command_typed(file, None, [*typed, *own])
+    subject_option = ["--subject", who] if who is not None and "--subject" not in typed else []
+    return fit_command(file, None, [*typed, *subject_option])
 
 
 def groups_command(
@@ -527,42 +543,42 @@ def groups_command(
     if not found:
         return None
     who = reading.columns["subject"]
-    own = [] if model or "--subject" in typed else ["--subject", who]
-    named = ["--model", model] if model else []
-    words = ["penchant", "study", str(file), *typed, *own, *named]
+    subject_option = [] if model or "--subject" in typed else ["--subject", who]
+    model_option = ["--model", model] if model else []
+    words = ["penchant", "study", str(file), *typed, *subject_option, *model_option]
     words += ["--condition", found[0], "-o", "results"]
-    return " ".join(map(quoted, words))
+    return " ".join(map(quote_for_shell, words))
 
 
-def other_groups(reading: Reading) -> str | None:
-    """What compares other groups than the first; None where no other column tells any."""
-    others = [f"--condition {quoted(name)}" for name in reading.group_columns[1:]]
+def other_group_options(reading: Reading) -> str | None:
+    """Options that compare groups by other columns than the first; None without such columns."""
+    others = [f"--condition {quote_for_shell(name)}" for name in reading.group_columns[1:]]
     return " or ".join(others) or None
 
 
 # Words of an attribute that is what an option costs.
-PRICES = frozenset(("price", "cost", "costs", "fare", "fee", "bid", "preis", "prix", "precio"))
+PRICE_WORDS = frozenset(("price", "cost", "costs", "fare", "fee", "bid", "preis", "prix", "precio"))
 
 
 def worth_command(file: str | None, reading: Reading, typed: Sequence[str]) -> str | None:
     """The command that fits the willingness to pay; None where no one attribute is a price."""
-    names = [name for name in reading.data.names if plain_name(name) in PRICES]
+    names = [name for name in reading.data.names if plain_name(name) in PRICE_WORDS]
     if len(names) != 1 or "--price" in typed or len(reading.data.names) < 2:
         return None
-    return command_typed(file, None, [*typed, "--price", names[0]])
+    return fit_command(file, None, [*typed, "--price", names[0]])
 
 
-def command_typed(file: str | None, model: str | None, typed: Sequence[str]) -> str:
+def fit_command(file: str | None, model: str | None, typed: Sequence[str]) -> str:
     """A command that fits the file.
 
-    >>> print(command_typed("a.csv", "hyperbolic", ["--where", "phase == 'test'"]))
+    >>> print(fit_command("a.csv", "hyperbolic", ["--where", "phase == 'test'"]))
     penchant fit a.csv --where "phase == 'test'" --model hyperbolic
     """
     words = ["penchant", "fit", str(file), *typed, *(["--model", model] if model else [])]
-    return " ".join(map(quoted, words))
+    return " ".join(map(quote_for_shell, words))
 
 
-def typed_again(*options: Data | History | Agent) -> list[str]:
+def typed_options(*options: Data | History | Agent) -> list[str]:
     """Options that say how the table is read, or the model is set, as they were typed."""
     found: list[str] = []
     for given in options:
@@ -572,13 +588,13 @@ def typed_again(*options: Data | History | Agent) -> list[str]:
             if value == getattr(usual, option.name):
                 continue
             name = f"--{option.name.replace('_', '-')}"
-            shown = ",".join(value) if isinstance(value, list) else str(value)
-            found += [name] if value is True else [name, shown]
+            text = ",".join(value) if isinstance(value, list) else str(value)
+            found += [name] if value is True else [name, text]
     return found
 
 
-def model_of(reading: Reading) -> str:
-    """The model to begin with."""
+def suggested_model(reading: Reading) -> str:
+    """Model to suggest for a table."""
     if reading.task is not None:
         return reading.task
     if reading.kind == "play":

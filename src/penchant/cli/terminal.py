@@ -1,4 +1,4 @@
-"""What the person at the terminal reads; usage refused before anything is read; interrupts.
+"""Messages to the terminal, checks of usage before data are read, and interrupts.
 
 Compilers lose an interrupt that meets their own calls, and threads that work are waited for; so an
 interrupt that has not ended the process in a moment does so without them, as a second one does.
@@ -17,28 +17,28 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields
 from typing import Any
 
-from penchant.cli.option_wording import in_options
+from penchant.cli.option_wording import word_as_options
 from penchant.errors import DataError
-from penchant.files.atomic_files import end_at_once, end_soon
+from penchant.files.atomic_files import end_at_once, forbid_new_files
 
 WIDTH = 80
 
 
 def say(words: str) -> None:
-    """Words for the person at the terminal, on stderr."""
-    words = in_options(words)
+    """Print a message to stderr, with arguments worded as options."""
+    words = word_as_options(words)
     if sys.stderr is None:
         return
     with suppress(OSError):  # nobody reads them; the result matters more
         if sys.stderr.isatty():  # whole words; a pipe gets one line, for programs
-            words = wrapped(words, min(shutil.get_terminal_size().columns, WIDTH))
+            words = wrap_text(words, min(shutil.get_terminal_size().columns, WIDTH))
         print(words, file=sys.stderr)
 
 
-def wrapped(words: str, width: int = WIDTH) -> str:
-    """Long lines broken between words, never inside an option or the name of a file.
+def wrap_text(words: str, width: int = WIDTH) -> str:
+    """Wrap long lines between words, never inside an option or the name of a file.
 
-    >>> print(wrapped("Use --method firth or --prior weak.", 24))
+    >>> print(wrap_text("Use --method firth or --prior weak.", 24))
     Use --method firth or
     --prior weak.
     """
@@ -72,10 +72,12 @@ def refuse(
             option = "--" + field.name.replace("_", "-")
             if (field.name, where) == ("offers", "without --model"):
                 advice = "Say which: --model hyperbolic or --model prospect"
-            raise DataError(option, f"must be left out {where}", got=_said(value), fix=f"{advice}.")
+            raise DataError(
+                option, f"must be left out {where}", got=_typed_value(value), fix=f"{advice}."
+            )
 
 
-def _said(value: Any) -> str:
+def _typed_value(value: Any) -> str:
     if value is True:
         return "it"
     return ",".join(value) if isinstance(value, list) else str(value)
@@ -101,7 +103,7 @@ def check_criterion(criterion: str | None, folds: str | None) -> None:
 
 
 def check_seed(seed: int | None, where: str = "") -> None:
-    """Refuse randomness that could not be had again."""
+    """Refuse a missing or negative seed."""
     if seed is None or seed < 0:
         got = "none" if seed is None else seed
         raise DataError(
@@ -113,53 +115,55 @@ def check_seed(seed: int | None, where: str = "") -> None:
 
 
 INTERRUPTED = 130
-MOMENT = 1.0  # seconds
+END_DELAY_SECONDS = 1.0  # seconds
 _interrupts: list[int] = []
-_words: list[Callable[[], str]] = [lambda: "nothing was written."]
+_interrupt_messages: list[Callable[[], str]] = [lambda: "nothing was written."]
 
 
-def heed_interrupts() -> None:
+def install_interrupt_handlers() -> None:
     """Let Ctrl-C and SIGTERM end this process, whatever it is at."""
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
 
 
 @contextmanager
-def when_interrupted(words: Callable[[], str]) -> Iterator[None]:
-    """What to say if the work is interrupted meanwhile: what was kept of it."""
-    _words.append(words)
+def message_if_interrupted(words: Callable[[], str]) -> Iterator[None]:
+    """Set the message of an interrupt during the work: the results that were kept."""
+    _interrupt_messages.append(words)
     try:
         yield
     except KeyboardInterrupt:
         raise KeyboardInterrupt(words()) from None
     finally:
-        _words.pop()
+        _interrupt_messages.pop()
 
 
 def say_interrupted(interrupt: KeyboardInterrupt | None = None) -> int:
-    """Say what was kept; the exit code."""
-    say(f"penchant: interrupted; {str(interrupt or '') or _words[-1]()}")
+    """Print that the work was interrupted and what is left of it; return the exit code."""
+    say(f"penchant: interrupted; {str(interrupt or '') or _interrupt_messages[-1]()}")
     return INTERRUPTED
 
 
 def _interrupt(number: int, _: object) -> None:
     _interrupts.append(number)
-    sys.unraisablehook = _pass_over  # what a compiler was building has no end to be taken apart at
-    end_soon()
+    sys.unraisablehook = (
+        _ignore_error  # what a compiler was building has no end to be taken apart at
+    )
+    forbid_new_files()
     if len(_interrupts) > 1:
-        _end()
-    threading.Thread(target=_end_in_a_moment, daemon=True).start()
+        _end_now()
+    threading.Thread(target=_end_after_delay, daemon=True).start()
     raise KeyboardInterrupt
 
 
-def _pass_over(_: object) -> None:
-    """Say nothing of errors in taking things apart: the process ends."""
+def _ignore_error(_: object) -> None:
+    """Ignore errors of destructors while the process ends."""
 
 
-def _end_in_a_moment() -> None:
-    time.sleep(MOMENT)
-    _end()
+def _end_after_delay() -> None:
+    time.sleep(END_DELAY_SECONDS)
+    _end_now()
 
 
-def _end() -> None:
+def _end_now() -> None:
     end_at_once(say_interrupted())

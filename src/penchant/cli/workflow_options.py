@@ -63,8 +63,8 @@ _ranges = Parameter(metavar="NAME=LOW:HIGH,...")
 
 @Parameter(name="*", group=Group("Columns", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Played:
-    """Which column of the table is what, and how the file is read.
+class TableOptions:
+    """Roles of the columns of a table, and the format of its file.
 
     Parameters
     ----------
@@ -103,23 +103,23 @@ class Played:
     encoding: Encoding = "utf-8"
 
     def data(self) -> Data:
-        """The same, as `fit` has it."""
+        """Options of the table in the group `Data`, which `fit` reads."""
         decision = [self.decision] if self.decision else []
-        return Data(**{**self._of(Data), "decision": decision})
+        return Data(**{**self._shared_options(Data), "decision": decision})
 
     def history(self, clock: Clock = "choices") -> History:
-        """The same, as `fit` has it."""
-        return History(**self._of(History), clock=clock)
+        """Options of task data in the group `History`, which `fit` reads."""
+        return History(**self._shared_options(History), clock=clock)
 
-    def _of(self, group: type[Any]) -> dict[str, Any]:
+    def _shared_options(self, group: type[Any]) -> dict[str, Any]:
         """The options that are also options of another group."""
         return {one.name: vars(self)[one.name] for one in fields(group) if one.name in vars(self)}
 
 
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
-    """What describes the options of a choice experiment, which needs no --model."""
+class StudyExperimentOptions:
+    """Attributes of a choice experiment that `study` analyses; it needs no --model."""
 
     attributes: Attributes = None
     opt_out: OptOut = None
@@ -134,8 +134,8 @@ OptionColumn = Annotated[
 
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Described:
-    """What describes the options of a choice experiment, which needs no --model."""
+class PredictExperimentOptions:
+    """Attributes of a choice experiment that `predict` fits; it needs no --model."""
 
     option: OptionColumn = None
     attributes: Attributes = None
@@ -145,7 +145,7 @@ class Described:
 
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Sets:
+class AttributeSets:
     """Sets of attributes of a choice experiment, which are compared in place of models.
 
     Parameters
@@ -168,7 +168,7 @@ class Sets:
 
 @Parameter(name="*", group=Group("Models", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Rivals:
+class ComparedModels:
     """The models that are compared.
 
     Parameters
@@ -194,8 +194,8 @@ class Rivals:
 
 @Parameter(name="*", group=Group("Comparison", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
-class Judged:
-    """By what models are ranked.
+class RankingOptions:
+    """Criterion and cross-validation by which models are ranked.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ class Judged:
 
 @Parameter(name="*", group=Group("Comparison", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
-class Contest:
-    """What else is asked of models that are compared.
+class ComparisonOptions:
+    """Tests, model averaging and group comparisons beside the ranking of models.
 
     Parameters
     ----------
@@ -243,8 +243,8 @@ class Contest:
 
 @Parameter(name="*", group=_simulation)
 @dataclass(frozen=True, kw_only=True)
-class People:
-    """Who is simulated.
+class SimulatedPeople:
+    """Parameters of simulated people.
 
     Parameters
     ----------
@@ -258,8 +258,8 @@ class People:
 
 @Parameter(name="*", group=_simulation)
 @dataclass(frozen=True, kw_only=True)
-class PeopleOfEach:
-    """Who is simulated of each model.
+class SimulatedPeopleOfModels:
+    """Parameters of the simulated people of each model.
 
     Parameters
     ----------
@@ -273,8 +273,8 @@ class PeopleOfEach:
 
 @Parameter(name="*", group=_simulation)
 @dataclass(frozen=True, kw_only=True)
-class Simulated:
-    """In which task people are simulated, how many, and for how long.
+class SimulationOptions:
+    """Task, number and blocks of simulated people.
 
     Parameters
     ----------
@@ -305,8 +305,8 @@ class Simulated:
 
 @Parameter(name="*", group=Group("Recovery", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
-class Regained:
-    """How simulated people are fitted.
+class RecoveryOptions:
+    """Estimation of the parameters of simulated people.
 
     Parameters
     ----------
@@ -322,8 +322,8 @@ class Regained:
 
 @Parameter(name="*", group=Group("Goal", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Goal:
-    """What the data shall tell: one of --width and --against.
+class DesignGoal:
+    """Goal of a power analysis: one of --width and --against.
 
     Parameters
     ----------
@@ -359,8 +359,8 @@ class Goal:
 
 @Parameter(name="*", group=Group("Prediction", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
-class Prediction:
-    """How people are fitted, and what is predicted.
+class PredictionOptions:
+    """Estimation of each subject's parameters, and the predictions to write.
 
     Parameters
     ----------
@@ -388,8 +388,8 @@ class Prediction:
 
 @Parameter(name="*", group=Group("Population", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
-class Populated:
-    """What people's parameters depend on, and how they differ.
+class PopulationOptions:
+    """Covariates, random effects and links of a population.
 
     Parameters
     ----------
@@ -441,8 +441,8 @@ class Populated:
 
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
-class Written:
-    """What to print and where to keep it.
+class OutputOptions:
+    """Printed and written output of a result.
 
     Parameters
     ----------
@@ -456,7 +456,7 @@ class Written:
     overwrite: Overwrite = False
 
 
-_POPULATION = (
+_POPULATION_HELP = (
     "New folder for the coefficients, the people, the prior, a figure and all of it as JSON; or "
     "a file for the result: .json, .csv, .parquet, .tex or .txt."
 )
@@ -464,28 +464,30 @@ _POPULATION = (
 
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
-class WrittenPopulation(Written):
-    """The same where the result may fill a folder."""
+class PopulationOutputOptions(OutputOptions):
+    """Output of a population fit: a file, or a folder."""
 
-    output: Annotated[Path | None, Parameter(alias="-o", metavar="PATH", help=_POPULATION)] = None
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="PATH", help=_POPULATION_HELP)] = (
+        None
+    )
 
 
-_PAGE = "Also write a page with the maps to this file: .html."
-_TABLE = "Write the table to this file: .csv, .parquet or .json."
+_PAGE_HELP = "Also write a page with the maps to this file: .html."
+_TABLE_HELP = "Write the table to this file: .csv, .parquet or .json."
 
 
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
-class WrittenTable(Written):
-    """The same where the result is a table of many rows."""
+class TableOutputOptions(OutputOptions):
+    """Output of a table of many rows."""
 
-    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_TABLE)] = None
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_TABLE_HELP)] = None
 
 
 @Parameter(name="*", group=Group("Map", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Believed:
-    """The map that is looked for, and where it is shown.
+class BeliefMapOptions:
+    """Map of expected rewards to be estimated, and its output.
 
     Parameters
     ----------
@@ -504,14 +506,14 @@ class Believed:
     locality: Flag = False
     pool: Flag = False
     json: Json = False
-    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_PAGE)] = None
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_PAGE_HELP)] = None
     overwrite: Overwrite = False
 
 
 @Parameter(name="*", group=Group("Assistance", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Assisted:
-    """The machine that is asked what it would have said.
+class AssistantOptions:
+    """Beliefs of the machine whose advice is computed.
 
     Parameters
     ----------
@@ -530,8 +532,8 @@ class Assisted:
 
 @Parameter(name="*", group=Group("Groups and regret", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Compared:
-    """What subjects are grouped by, and what their options are known to pay.
+class GroupingOptions:
+    """Groups and conditions of the subjects, and known mean rewards of the options.
 
     Parameters
     ----------
@@ -573,8 +575,8 @@ class Compared:
 
 @Parameter(name="*", group=Group("Analysis", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
-class Analysis:
-    """What is estimated, simulated and compared.
+class AnalysisOptions:
+    """Estimates, simulations and comparisons of a study.
 
     Parameters
     ----------
@@ -625,8 +627,8 @@ class Analysis:
 
 @Parameter(name="*", group=Group("Output", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
-class Kept:
-    """Where the results go.
+class StudyOutputOptions:
+    """Folder of the report, the tables and the figures.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ from penchant.figures.label_text import (
     text_width,
     wrap_text,
 )
-from penchant.files.atomic_files import check_writable, written
+from penchant.files.atomic_files import atomic_write, check_writable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -395,7 +395,7 @@ def save(figure: Figure, path: FilePath, *, title: str = "", overwrite: bool = F
         content = f'<?xml version="1.0" encoding="UTF-8"?>\n{inline_svg(figure, title)}\n'.encode()
     else:
         content = _render_figure(figure, suffix)
-    with written(path, overwrite=overwrite) as temporary:
+    with atomic_write(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(content)
 
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:  # NumPy takes a moment, and help needs none
     from penchant._typing import FilePath
 
 _leftovers: set[Path] = set()
-_ending: list[bool] = []
+_end_requests: list[bool] = []
 
 
 @contextmanager
-def removed_in_the_end(path: Path) -> Iterator[None]:
+def remove_at_end(path: Path) -> Iterator[None]:
     """Remove a file or folder when the work is over, and also if the process is ended before."""
     _leftovers.add(path)
     try:
@@ -33,15 +33,15 @@ def removed_in_the_end(path: Path) -> Iterator[None]:
         _leftovers.discard(path)
 
 
-def refuse_when_ending() -> None:
-    """Begin nothing new in a process that was told to end, even if the interrupt was lost."""
-    if _ending:
+def raise_if_ending() -> None:
+    """Raise KeyboardInterrupt in a process that was told to end, even if the interrupt was lost."""
+    if _end_requests:
         raise KeyboardInterrupt
 
 
-def end_soon() -> None:
-    """Let no file be begun from now on."""
-    _ending.append(True)
+def forbid_new_files() -> None:
+    """Forbid that new files are begun, from now on."""
+    _end_requests.append(True)
 
 
 def end_at_once(code: int) -> NoReturn:
@@ -59,12 +59,12 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_held: set[tuple[Path, int]] = set()
+DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_held_locks: set[tuple[Path, int]] = set()
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
+def lock_file(file: Path) -> Iterator[None]:
     """Keep other processes from writing `file` meanwhile, by a lock file beside it.
 
     A process may lock a file again that it holds; a lock left by a process that has died on this
@@ -72,33 +72,35 @@ def locked(file: Path) -> Iterator[None]:
     work goes on, and the file itself, which cannot be written there either, is what is told of.
     """
     lock = file.resolve().with_name(f".{file.name}.lock")
-    refuse_when_ending()
-    if not _acquired(lock, file):
+    raise_if_ending()
+    if not _acquire_lock(lock, file):
         yield
         return
-    _held.add((lock, os.getpid()))
+    _held_locks.add((lock, os.getpid()))
     try:
-        with removed_in_the_end(lock):
+        with remove_at_end(lock):
             yield
     finally:
-        _held.discard((lock, os.getpid()))
+        _held_locks.discard((lock, os.getpid()))
 
 
-def _acquired(lock: Path, file: Path) -> bool:
-    """Whether the lock was made here; not so where this process holds it already."""
-    if (lock, os.getpid()) in _held:
+def _acquire_lock(lock: Path, file: Path) -> bool:
+    """Acquire the lock; False where this process holds it already or the disk is full."""
+    if (lock, os.getpid()) in _held_locks:
         return False
     for _ in range(2):
         try:
             handle = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
-            holder = _holder(lock)
-            if holder != _own() and not _is_dead(holder):  # not held, so of an earlier process
+            holder = _lock_holder(lock)
+            if holder != _own_process_name() and not _is_dead(
+                holder
+            ):  # not held, so of an earlier process
                 break
             with suppress(FileNotFoundError):
                 lock.unlink()
         except OSError as error:
-            if error.errno in FULL:
+            if error.errno in DISK_FULL_ERRNOS:
                 return False
             raise DataError(
                 "output",
@@ -108,21 +110,21 @@ def _acquired(lock: Path, file: Path) -> bool:
             ) from None
         else:
             with suppress(OSError), os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(_own())
+                stream.write(_own_process_name())
             return True
     raise DataError(
         "output",
         "must have one writer at a time",
-        got=f"{file}, which {_holder(lock) or 'another'} is writing",
+        got=f"{file}, which {_lock_holder(lock) or 'another'} is writing",
         fix=f"Wait for it, or remove {lock} if no such process runs.",
     )
 
 
-def _own() -> str:
+def _own_process_name() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 
-def _holder(lock: Path) -> str:
+def _lock_holder(lock: Path) -> str:
     try:
         return lock.read_text(encoding="utf-8", errors="replace")[:200]
     except OSError:
@@ -210,25 +212,25 @@ def _check_folder(given: str, folder: Path) -> None:
 
 
 @contextmanager
-def written(path: FilePath, *, overwrite: bool) -> Iterator[Path]:
-    """Give a temporary file to write to; at the end it takes its place in one step.
+def atomic_write(path: FilePath, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a temporary file to write to; at the end it replaces the target in one step.
 
     On any failure the old file stays as it was and the temporary one is removed.
     """
     file = check_writable(path, overwrite)
     temporary = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}.tmp")
-    with locked(file), removed_in_the_end(temporary):
-        _make(temporary, file)
+    with lock_file(file), remove_at_end(temporary):
+        _make_temporary(temporary, file)
         try:
             yield temporary
-            _sync(temporary)
-            _place(temporary, file, overwrite)
+            _sync_file(temporary)
+            _replace_file(temporary, file, overwrite)
         except OSError as error:
-            raise failed(file, error) from error
+            raise write_error(file, error) from error
     _sync_folder(file.parent)
 
 
-def failed(file: Path, error: OSError) -> NotWrittenError:
+def write_error(file: Path, error: OSError) -> NotWrittenError:
     """Return the error for a file that the system does not let us write."""
     reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
     left = "The file is as it was" if file.exists() else "No file was made"
@@ -240,17 +242,17 @@ def failed(file: Path, error: OSError) -> NotWrittenError:
     )
 
 
-def _make(temporary: Path, file: Path) -> None:
+def _make_temporary(temporary: Path, file: Path) -> None:
     """Make an empty file with the permissions that `file` has or would have."""
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
-        raise failed(file, error) from error
+        raise write_error(file, error) from error
     with suppress(OSError):
         temporary.chmod(stat.S_IMODE(file.stat().st_mode))
 
 
-def _sync(file: Path) -> None:
+def _sync_file(file: Path) -> None:
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())
 
@@ -265,8 +267,8 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _place(temporary: Path, file: Path, overwrite: bool) -> None:
-    refuse_when_ending()
+def _replace_file(temporary: Path, file: Path, overwrite: bool) -> None:
+    raise_if_ending()
     if not overwrite and file.exists():
         raise FileExistsError(errno.EEXIST, "another program made this file meanwhile")
     os.replace(temporary, file)
@@ -288,10 +290,10 @@ def check_new_folder(path: FilePath) -> Path:
 
 @contextmanager
 def new_folder(path: FilePath) -> Iterator[tuple[Path, Path]]:
-    """The folder to be, and a hidden one beside it that takes its place at the end."""
+    """Yield the path of a new folder, and of a hidden one that takes its place at the end."""
     folder = check_new_folder(path)
     place = folder.with_name(f".{folder.name[:100]}.{secrets.token_hex(4)}.tmp")
-    with removed_in_the_end(place):
+    with remove_at_end(place):
         try:
             place.mkdir()
             yield folder, place
@@ -304,4 +306,4 @@ def new_folder(path: FilePath) -> Iterator[tuple[Path, Path]]:
                 )
             os.rename(place, folder)
         except OSError as error:
-            raise failed(folder, error) from error
+            raise write_error(folder, error) from error

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from penchant._typing import FilePath
 from penchant.errors import MAX_LISTED, DataError, format_list, mark_argument
 from penchant.files import text_source
-from penchant.files.text_source import TextSource, source
+from penchant.files.text_source import TextSource, source_from_path
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.
 DELIMITERS = ("\t", ";", "|", ",")
@@ -19,36 +20,36 @@ END_OF_FILE = "END OF FILE"  # as Gorilla writes after the last row
 _LINES_SAMPLED = 20  # to find the delimiter: enough rows, and quick on files of any length
 # The file that data were exported from, which E-Prime writes above the names of columns.
 _FILE_NAME = re.compile(r"[^\t]*\.(?:edat|emrg)[23]?\s*", re.IGNORECASE)
-_SPELLED = {r"\t": "\t", "tab": "\t", "space": " "}
+_DELIMITER_NAMES = {r"\t": "\t", "tab": "\t", "space": " "}
 
 
 @dataclass(frozen=True)
 class Header:
-    """How a CSV file is divided: its delimiter, its columns, the lines before its first row."""
+    """Layout of a CSV file: its delimiter, its columns, the lines before its first row."""
 
     delimiter: str
     names: tuple[str, ...]
     n_lines: int
 
 
-def lines(source: TextSource, encoding: str = "utf-8") -> Iterator[str]:
+def read_lines(source: TextSource, encoding: str = "utf-8") -> Iterator[str]:
     """Return the lines of the text, with their ends, whichever of LF, CRLF and CR those are."""
     rest = b""
-    for block in text_source.blocks(source, encoding):
+    for block in text_source.read_text_blocks(source, encoding):
         *whole, rest = (rest + block).splitlines(keepends=True) or [b""]
         yield from map(bytes.decode, whole)
     if rest:
         yield rest.decode()
 
 
-def header(
+def read_header(
     source: TextSource, *, delimiter: str | None, encoding: str = "utf-8", named: bool = True
 ) -> Header:
     """Return the header of a CSV file; the delimiter is found where none is given.
 
     Where its first line does not name the columns they are called "1", "2" and so on.
     """
-    sample = list(islice(lines(source, encoding), _LINES_SAMPLED))
+    sample = list(islice(read_lines(source, encoding), _LINES_SAMPLED))
     if not any(line.strip() for line in sample):
         raise DataError(
             source.name,
@@ -57,35 +58,37 @@ def header(
             fix="Check what wrote it.",
         )
     hint = re.fullmatch(r"sep=(.)\s*", sample[0])  # Excel's own first line
-    above = _n_comments(sample)
+    above = _count_comment_lines(sample)
     if hint or _FILE_NAME.fullmatch(sample[0]):
         above = 1
     del sample[:above]
     if named:
         _refuse_titles(source, sample)
-    divided = _delimiter(hint[1] if hint and delimiter is None else delimiter, sample)
+    divided = _check_or_detect_delimiter(
+        hint[1] if hint and delimiter is None else delimiter, sample
+    )
     cells, n_lines = _first_record(source, sample, divided)
     if len(cells) == 1:
         _check_single_column(source, divided, sample)
     if not named:
         return Header(divided, tuple(str(k + 1) for k in range(len(cells))), above)
-    return Header(divided, _names(source, cells), n_lines + above)
+    return Header(divided, _column_names(source, cells), n_lines + above)
 
 
-def _n_comments(sample: list[str]) -> int:
-    """How many lines begin with # above the names of columns, and are no such names themselves."""
+def _count_comment_lines(sample: list[str]) -> int:
+    """Count the comment lines (#) above the column names, which may themselves begin with #."""
     rest = [line for line in sample if not line.startswith("#")]
     n_above = next((k for k, line in enumerate(sample) if not line.startswith("#")), 0)
     if not n_above:
         return 0
-    delimiter = _found(rest)
-    width = max(_widths(rest, delimiter))
-    names_last = max(_widths(sample[n_above - 1 : n_above], delimiter)) == width
+    delimiter = _detect_delimiter(rest)
+    width = max(_count_cells(rest, delimiter))
+    names_last = max(_count_cells(sample[n_above - 1 : n_above], delimiter)) == width
     return n_above - names_last
 
 
 def _refuse_titles(source: TextSource, sample: list[str]) -> None:
-    """Say where the names of columns are, if titles stand above them as spreadsheets have them."""
+    """Refuse titles above the names of columns, as spreadsheets have them."""
     for delimiter in DELIMITERS:
         try:
             reader = csv.reader(sample, delimiter=delimiter)
@@ -111,10 +114,10 @@ def _refuse_titles(source: TextSource, sample: list[str]) -> None:
                 )
 
 
-def _delimiter(given: str | None, sample: list[str]) -> str:
+def _check_or_detect_delimiter(given: str | None, sample: list[str]) -> str:
     if given is None:
-        return _found(sample)
-    delimiter = _SPELLED.get(given, given)
+        return _detect_delimiter(sample)
+    delimiter = _DELIMITER_NAMES.get(given, given)
     if len(delimiter) == 1 and delimiter.isascii() and delimiter not in '\r\n"\0':
         return delimiter
     raise DataError(
@@ -125,14 +128,14 @@ def _delimiter(given: str | None, sample: list[str]) -> str:
     )
 
 
-def _found(sample: list[str]) -> str:
-    widths = {delimiter: _widths(sample, delimiter) for delimiter in DELIMITERS}
+def _detect_delimiter(sample: list[str]) -> str:
+    widths = {delimiter: _count_cells(sample, delimiter) for delimiter in DELIMITERS}
     dividing = [delimiter for delimiter in DELIMITERS if widths[delimiter][0] > 1]
     steady = [delimiter for delimiter in dividing if len(set(widths[delimiter])) == 1]
     return max(steady or dividing or [","], key=lambda delimiter: widths[delimiter][0])
 
 
-def _widths(sample: list[str], delimiter: str) -> list[int]:
+def _count_cells(sample: list[str], delimiter: str) -> list[int]:
     """Count the cells of the header and of the records after it."""
     try:
         widths = [len(cells) for cells in csv.reader(sample, delimiter=delimiter) if cells]
@@ -177,7 +180,7 @@ def quote_error(source: TextSource, line: int, reason: str) -> DataError:
 
 def _check_single_column(source: TextSource, delimiter: str, sample: list[str]) -> None:
     for other in (*DELIMITERS, " ", ":"):
-        widths = _widths(sample, other)
+        widths = _count_cells(sample, other)
         divides = widths[0] > 1 and (other in DELIMITERS or set(widths) == {widths[0]})
         if other != delimiter and divides:
             raise DataError(
@@ -191,7 +194,7 @@ def _check_single_column(source: TextSource, delimiter: str, sample: list[str]) 
             )
 
 
-def _names(source: TextSource, cells: list[str]) -> tuple[str, ...]:
+def _column_names(source: TextSource, cells: list[str]) -> tuple[str, ...]:
     if len(cells) > MAX_COLUMNS:
         raise DataError(
             source.name,
@@ -238,14 +241,20 @@ def _is_number(cell: str) -> bool:
     return re.fullmatch(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*", cell) is not None
 
 
-def records(
-    source: TextSource, header: Header, encoding: str = "utf-8"
-) -> Iterator[tuple[int, int, list[str]]]:
-    """Return first line, last line and cells of every record after the header, blank ones aside.
+class Record(NamedTuple):
+    """Cells of a record of a CSV file, and the first and the last line that it takes, from 1."""
+
+    first_line: int
+    last_line: int
+    cells: list[str]
+
+
+def read_records(source: TextSource, header: Header, encoding: str = "utf-8") -> Iterator[Record]:
+    """Return the records of a CSV file after its header, without blank lines.
 
     Quotes are read strictly: one that is not closed, or goes on after its end, is an error.
     """
-    rest = islice(lines(source, encoding), header.n_lines, None)
+    rest = islice(read_lines(source, encoding), header.n_lines, None)
     reader = csv.reader(rest, delimiter=header.delimiter, strict=True)
     first = header.n_lines + 1
     while True:
@@ -257,7 +266,7 @@ def records(
             return
         last = header.n_lines + reader.line_num
         if cells and cells != [END_OF_FILE]:
-            yield first, last, cells
+            yield Record(first, last, cells)
         first = last + 1
 
 
@@ -266,7 +275,7 @@ def check_records(source: TextSource, header: Header) -> None:
     width = len(header.names)
     places: list[str] = []
     seen: Counter[str] = Counter()
-    for first, last, cells in records(source, header):
+    for first, last, cells in read_records(source, header):
         seen["records"] += 1
         if len(cells) == width:
             continue
@@ -274,20 +283,20 @@ def check_records(source: TextSource, header: Header) -> None:
         seen["one more"] += len(cells) == width + 1
         seen["one more, empty"] += len(cells) == width + 1 and not cells[-1]
         if seen["wrong"] <= MAX_LISTED:
-            places.append(_place(first, last, len(cells)))
+            places.append(_record_text(first, last, len(cells)))
     if not seen["records"]:
-        raise no_rows(source)
+        raise no_rows_error(source)
     if seen["wrong"]:
         raise DataError(
             source.name,
             f"must have as many cells on every line as its header, which has {width}",
             got=format_list(places, seen["wrong"]),
-            fix=_advice(header, seen),
+            fix=_cell_count_advice(header, seen),
         )
 
 
-def explained(source: TextSource, header: Header, reason: str) -> DataError:
-    """Return the error that says why the reader gave up."""
+def csv_read_error(source: TextSource, header: Header, reason: str) -> DataError:
+    """Return the error for a CSV file at which Arrow's reader failed."""
     try:
         check_records(source, header)
     except DataError as error:
@@ -301,7 +310,7 @@ def explained(source: TextSource, header: Header, reason: str) -> DataError:
     )
 
 
-def no_rows(source: TextSource) -> DataError:
+def no_rows_error(source: TextSource) -> DataError:
     """Return the error for a header with nothing below it."""
     return DataError(
         source.name,
@@ -311,12 +320,12 @@ def no_rows(source: TextSource) -> DataError:
     )
 
 
-def _place(first: int, last: int, n_cells: int) -> str:
+def _record_text(first: int, last: int, n_cells: int) -> str:
     runs_on = f", whose quoted cell runs on to line {last}" if last > first else ""
     return f"{n_cells} on line {first}{runs_on}"
 
 
-def _advice(header: Header, seen: Counter[str]) -> str:
+def _cell_count_advice(header: Header, seen: Counter[str]) -> str:
     if len(header.names) == 1:
         typed = mark_argument("delimiter")
         return f"Remove the lines above the one that names the columns, or pass {typed}."
@@ -356,17 +365,20 @@ def lines_of_rows(
 
     Blank lines and cells of several lines are counted as the file has them.
     """
-    origin = source(path)
-    if text_source.kind(origin.head(text_source.HEAD_BYTES), origin.name) not in ("csv", "gzip"):
+    origin = source_from_path(path)
+    if text_source.file_kind(origin.head(text_source.HEAD_BYTES), origin.name) not in (
+        "csv",
+        "gzip",
+    ):
         return None
     found = {row: line_of_row(row) for row in rows}
     if not rows:
         return found
     last = max(rows)
-    top = header(origin, delimiter=delimiter, encoding=encoding, named=named)
-    for row, (line, *_) in enumerate(records(origin, top, encoding)):
+    top = read_header(origin, delimiter=delimiter, encoding=encoding, named=named)
+    for row, record in enumerate(read_records(origin, top, encoding)):
         if row in found:
-            found[row] = line
+            found[row] = record.first_line
         if row == last:
             break
     return found

@@ -13,9 +13,15 @@ import pyarrow.parquet as pq
 
 from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, mark_argument
-from penchant.files.csv_lines import END_OF_FILE, Header, check_records, explained, no_rows
-from penchant.files.csv_lines import header as read_header
-from penchant.files.text_source import MISSING_WORDS, TextSource, blocks, check_encoding
+from penchant.files.csv_lines import (
+    END_OF_FILE,
+    Header,
+    check_records,
+    csv_read_error,
+    no_rows_error,
+)
+from penchant.files.csv_lines import read_header as read_header
+from penchant.files.text_source import MISSING_WORDS, TextSource, check_encoding, read_text_blocks
 
 MISSING = ("", *MISSING_WORDS)
 # In text, where NA may be a name: None of these is.
@@ -44,7 +50,7 @@ def read_delimited(
     null and the like are missing in columns of numbers, and text in columns of text.
     """
     check_encoding(encoding)
-    text = b"".join(blocks(source, encoding))
+    text = b"".join(read_text_blocks(source, encoding))
     source = replace(source, path=None, content=text)  # errors look for lines in the same text
     top = read_header(source, delimiter=delimiter, named=header)
     check_one_of(decimal, "decimal", (".", ","))
@@ -59,15 +65,15 @@ def read_delimited(
             f"{mark_argument('delimiter', ';')}.",
         )
     long_cells = n_quotes > 0 and _has_long_cells(table)
-    _check_whole(source, top, table.num_rows, n_quotes, long_cells)
-    return _without_empty_text(table.cast(_settled(table.schema)))
+    _check_no_lost_rows(source, top, table.num_rows, n_quotes, long_cells)
+    return _without_empty_text(table.cast(_final_schema(table.schema)))
 
 
 def _read_portion(
     source: TextSource, text: bytes, top: Header, skipped: int, decimal: str = "."
 ) -> pa.Table:
-    """Whole lines of a CSV file as the columns that their cells say."""
-    table = _parse(source, text, top, skipped, _typed_cells(decimal=decimal))
+    """Parse whole lines of a CSV file into columns of numbers and text."""
+    table = _parse(source, text, top, skipped, _convert_options(decimal=decimal))
     doubtful = _doubtful_numbers(table, _has_leading_zero(text))
     if not doubtful:
         return table
@@ -78,17 +84,17 @@ def _read_portion(
     )
     texts = _parse(source, text, top, skipped, as_written)
     for name in doubtful:
-        kind = _text_kind(table.schema.field(name).type, texts[name])
+        kind = _text_type(table.schema.field(name).type, texts[name])
         if kind is not None:
             place = table.column_names.index(name)
             table = table.set_column(place, name, texts[name].cast(kind))
     return table
 
 
-def _typed_cells(
+def _convert_options(
     types: dict[str, pa.DataType] | None = None, *, decimal: str = "."
 ) -> pa_csv.ConvertOptions:
-    """How cells become values, with types as found or as given."""
+    """Arrow's options for converting cells to values, with types inferred or given."""
     return pa_csv.ConvertOptions(
         null_values=MISSING,
         true_values=_TRUE,
@@ -102,7 +108,7 @@ def _parse(
     source: TextSource, text: bytes, top: Header, skipped: int, convert: pa_csv.ConvertOptions
 ) -> pa.Table:
     layout = pa_csv.ParseOptions(
-        delimiter=top.delimiter, newlines_in_values=True, invalid_row_handler=_of_short_row
+        delimiter=top.delimiter, newlines_in_values=True, invalid_row_handler=_handle_short_row
     )
     for block_size in (BLOCK_BYTES, MAX_LINE_BYTES):
         # Threads of Arrow that still run while Python ends would abort the process.
@@ -116,7 +122,7 @@ def _parse(
             return pa_csv.read_csv(pa.BufferReader(text), reading, layout, convert)
         except pa.ArrowInvalid as error:
             if "block" not in str(error):  # as it says of a line that is longer than one
-                raise explained(source, top, str(error)) from None
+                raise csv_read_error(source, top, str(error)) from None
         check_records(source, top)  # an open quote may have swallowed many lines
     raise DataError(
         source.name,
@@ -126,16 +132,16 @@ def _parse(
     )
 
 
-def _of_short_row(row: Any) -> str:
+def _handle_short_row(row: Any) -> str:
     return "skip" if (row.text or "").strip() == END_OF_FILE else "error"
 
 
-def _check_whole(
+def _check_no_lost_rows(
     source: TextSource, top: Header, n_rows: int, n_quotes: int, long_cells: bool
 ) -> None:
-    """No row is missing: the table has rows, and no open quote has swallowed any."""
+    """Check that no row is lost: the table has rows, and no open quote has swallowed any."""
     if not n_rows:
-        raise no_rows(source)
+        raise no_rows_error(source)
     if n_quotes % 2 or long_cells:
         check_records(source, top)
 
@@ -159,7 +165,7 @@ def _has_leading_zero(text: bytes) -> bool:
 
 
 def _doubtful_numbers(table: pa.Table, leading_zeros: bool) -> list[str]:
-    """Columns whose text may say more than the numbers or dates made of it."""
+    """Columns of numbers or dates whose text may hold more, such as leading zeros."""
     return [
         field.name
         for field, column in zip(table.schema, table.columns, strict=True)
@@ -176,8 +182,8 @@ def _is_huge(column: pa.ChunkedArray) -> bool:
     )
 
 
-def _text_kind(inferred: pa.DataType, text: pa.ChunkedArray) -> pa.DataType | None:
-    """The type of text that says more than the numbers or dates made of it; else None."""
+def _text_type(inferred: pa.DataType, text: pa.ChunkedArray) -> pa.DataType | None:
+    """Type of a column that must stay text, as numbers or dates would lose some of it; or None."""
     if pa.types.is_temporal(inferred):
         return pa.string()
     missing = pc.is_in(text, pa.array(MISSING))
@@ -189,14 +195,14 @@ def _text_kind(inferred: pa.DataType, text: pa.ChunkedArray) -> pa.DataType | No
     return _HUGE if whole and pa.types.is_floating(inferred) else None
 
 
-def _settled(schema: pa.Schema) -> pa.Schema:
+def _final_schema(schema: pa.Schema) -> pa.Schema:
     """Types of a table: columns without any value become numbers that are all missing."""
     kinds = {pa.null(): pa.float64(), _HUGE: pa.string()}
     return pa.schema([field.with_type(kinds.get(field.type, field.type)) for field in schema])
 
 
 def _without_empty_text(table: pa.Table) -> pa.Table:
-    """Text with missing values in place of empty cells."""
+    """Replace empty cells of text columns by missing values."""
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             column = table.column(place)
@@ -220,9 +226,9 @@ def copy_delimited(source: TextSource, path: Path, *, portion: int = 1 << 25) ->
         kinds = [*map(common_type, zip(kinds, table.schema.types, strict=True))]
         n_rows, n_quotes = n_rows + table.num_rows, n_quotes + text.count(b'"')
         long_cells = long_cells or (n_quotes > 0 and _has_long_cells(table))
-    _check_whole(source, top, n_rows, n_quotes, long_cells)
-    schema = _settled(pa.schema([*zip(top.names, kinds, strict=True)]))
-    cells = _typed_cells(dict(zip(top.names, schema.types, strict=True)))
+    _check_no_lost_rows(source, top, n_rows, n_quotes, long_cells)
+    schema = _final_schema(pa.schema([*zip(top.names, kinds, strict=True)]))
+    cells = _convert_options(dict(zip(top.names, schema.types, strict=True)))
     with pq.ParquetWriter(path, schema) as writer:
         for text, skipped in _portions(source, top, portion):
             writer.write_table(_without_empty_text(_parse(source, text, top, skipped, cells)))
@@ -247,7 +253,7 @@ def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType:
 def _portions(source: TextSource, top: Header, size: int) -> Iterator[tuple[bytes, int]]:
     """Pieces of text that end where a line does and no quote is open, and lines to skip in each."""
     rest, skipped = b"", top.n_lines
-    for block in blocks(source, "utf-8", size):
+    for block in read_text_blocks(source, "utf-8", size):
         text = rest + block
         end = _end_of_lines(text)
         if end:
@@ -267,7 +273,7 @@ def _portions(source: TextSource, top: Header, size: int) -> Iterator[tuple[byte
 
 
 def _end_of_lines(text: bytes) -> int:
-    """Where the last line ends that leaves no quote open; 0 if none does."""
+    """Offset of the end of the last line that leaves no quote open; 0 if there is none."""
     mark = b"\n" if b"\n" in text else b"\r"
     open_quotes, end = text.count(b'"'), len(text)
     while end:

@@ -18,27 +18,29 @@ from penchant.errors import DataError, format_list
 from penchant.files.csv_lines import lines_of_rows
 from penchant.files.delimited_text import common_type
 from penchant.files.table import read_table, sheet_as_text
-from penchant.files.text_source import TextSource, source
+from penchant.files.text_source import TextSource, source_from_path
 
 DESCRIPTION = "dataset_description.json"
 # Files of other names that are read where a folder has none of those.
-TEXTS = (".txt", ".dat", ".iqdat", ".mat")
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow", ".xlsx")
-FILE, FOLDER = "source file", "source folder"
+TEXT_SUFFIXES = (".txt", ".dat", ".iqdat", ".mat")
+TABLE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow", ".xlsx")
+FILE_COLUMN, FOLDER_COLUMN = "source file", "source folder"
 MIN_SHARED_COLUMNS = 0.5  # of all columns that two files must share to be of one kind
 _HEADER_ONLY_BYTES = 50_000  # bytes of a file that may have no row below its header
 _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9]*)-([A-Za-z0-9.]+)")
 _ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
 # Who is in a file by BIDS's and Psych-DS's names, in words.
-_OF_FOLDERS = ("sub", "ses", "subject", "session", "participant", "group", "condition")
-_PEOPLE = re.compile(r"(?:^|[_-])(?:participants|subjects|demographics)(?:_data)?$", re.IGNORECASE)
-_SUBJECTS = ("participant_id", "participant", "subject", "subject_id", "sub", "id")
-_SPELLED = {"sub": "subject", "ses": "session", "participant": "subject", "run": "block"}
+_FOLDER_KEYWORDS = ("sub", "ses", "subject", "session", "participant", "group", "condition")
+_PARTICIPANTS_FILE = re.compile(
+    r"(?:^|[_-])(?:participants|subjects|demographics)(?:_data)?$", re.IGNORECASE
+)
+_SUBJECT_COLUMNS = ("participant_id", "participant", "subject", "subject_id", "sub", "id")
+_KEYWORD_COLUMNS = {"sub": "subject", "ses": "session", "participant": "subject", "run": "block"}
 
 
 @dataclass(frozen=True)
-class Raw:
-    """A table as files hold it, and where its rows stand in these.
+class RawTable:
+    """Table as files hold it, and the file and line that each row comes from.
 
     Attributes
     ----------
@@ -62,7 +64,7 @@ class Raw:
     notes: tuple[str, ...] = ()
     header: bool = True
 
-    def located(self, message: str, rows: Sequence[int] | None = None) -> str:
+    def word_in_lines(self, message: str, rows: Sequence[int] | None = None) -> str:
         """A message about rows as one about lines of the files, where these have lines.
 
         Parameters
@@ -75,23 +77,25 @@ class Raw:
         if not self.pieces and rows is None:
             return message
 
-        def place(match: re.Match[str]) -> str:
+        def replace_rows(match: re.Match[str]) -> str:
             found = [int(row) for row in match.groups() if row]
-            own = found if rows is None else [int(rows[row]) for row in found if row < len(rows)]
-            return self._place(own) if len(own) == len(found) else match[0]
+            table_rows = (
+                found if rows is None else [int(rows[row]) for row in found if row < len(rows)]
+            )
+            return self._line_reference(table_rows) if len(table_rows) == len(found) else match[0]
 
-        return _ROWS.sub(place, message)
+        return _ROWS.sub(replace_rows, message)
 
-    def _place(self, rows: Sequence[int]) -> str:
+    def _line_reference(self, rows: Sequence[int]) -> str:
         start = 0
         for origin, n_rows in self.pieces:
             inside = [row - start for row in rows if start <= row < start + n_rows]
             if inside:
-                return self._words(origin, inside)
+                return self._rows_in_file(origin, inside)
             start += n_rows
         return f"row {' to '.join(map(str, rows))}"
 
-    def _words(self, origin: TextSource, rows: Sequence[int]) -> str:
+    def _rows_in_file(self, origin: TextSource, rows: Sequence[int]) -> str:
         try:
             lines = lines_of_rows(
                 origin,
@@ -103,9 +107,9 @@ class Raw:
         except DataError:  # quotes that only one of two readers can make sense of
             lines = None
         kind = "row" if lines is None else "line"
-        told = [row if lines is None else lines[row] for row in rows]
+        numbers = [row if lines is None else lines[row] for row in rows]
         of = f" of {origin.name}" if len(self.pieces) > 1 else ""
-        return f"{kind} {' to '.join(map(str, told))}{of}"
+        return f"{kind} {' to '.join(map(str, numbers))}{of}"
 
 
 def read_raw(
@@ -115,8 +119,8 @@ def read_raw(
     decimal: str = ".",
     encoding: str = "utf-8",
     header: bool = True,
-    wanted: Callable[[Sequence[str]], bool] | None = None,
-) -> Raw:
+    is_wanted: Callable[[Sequence[str]], bool] | None = None,
+) -> RawTable:
     """Read a file, a folder of files of one kind, or those that a pattern names.
 
     Parameters
@@ -134,36 +138,40 @@ def read_raw(
     where the file has none of that name; so does what a table of participants says of each.
     """
     read = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "header": header}
-    files = _files(path)
+    files = _find_files(path)
     if files is not None:
-        return _read_files(str(path), files, read, wanted)
-    origin = sheet_as_text(source(path))
+        return _read_files(str(path), files, read, is_wanted)
+    origin = sheet_as_text(source_from_path(path))
     table = read_table(origin, **read)  # type: ignore[arg-type]
-    return Raw(table, ((origin, len(table)),), origin.name, delimiter, encoding, header=header)
+    return RawTable(table, ((origin, len(table)),), origin.name, delimiter, encoding, header=header)
 
 
 def _read_files(
     path: str,
     files: list[str],
     read: Mapping[str, Any],
-    wanted: Callable[[Sequence[str]], bool] | None,
-) -> Raw:
-    """Files of one kind as one table."""
-    raw = Raw(pa.table({}), (), path, read["delimiter"], read["encoding"], header=read["header"])
-    about = [file for file in files if _PEOPLE.search(Path(file).stem)]
+    is_wanted: Callable[[Sequence[str]], bool] | None,
+) -> RawTable:
+    """Read files of one kind as one table."""
+    raw = RawTable(
+        pa.table({}), (), path, read["delimiter"], read["encoding"], header=read["header"]
+    )
+    about = [file for file in files if _PARTICIPANTS_FILE.search(Path(file).stem)]
     if len(about) == 1 < len(files):
         files.remove(about[0])
-    empty = [file for file in files if _holds_nothing(file)]
+    empty = [file for file in files if _has_no_rows(file)]
     if empty and len(empty) < len(files):
         files = [file for file in files if file not in empty]
-    sources = [sheet_as_text(source(file)) for file in files]
+    sources = [sheet_as_text(source_from_path(file)) for file in files]
     tables = [read_table(one, **read) for one in sources]
-    kept = _of_one_kind(sources, tables, path, wanted)
-    others = [one.name for k, one in enumerate(sources) if k not in kept]
-    sources, tables = [sources[k] for k in kept], [tables[k] for k in kept]
-    told = _told([Path(one.name) for one in sources], tables)
+    selected = _select_one_kind(sources, tables, path, is_wanted)
+    others = [one.name for k, one in enumerate(sources) if k not in selected]
+    sources, tables = [sources[k] for k in selected], [tables[k] for k in selected]
+    name_columns = _columns_from_names([Path(one.name) for one in sources], tables)
     pieces = tuple((one, len(table)) for one, table in zip(sources, tables, strict=True))
-    whole = joined([_with(table, own) for table, own in zip(tables, told, strict=True)])
+    whole = concatenate_tables(
+        [_add_constant_columns(table, own) for table, own in zip(tables, name_columns, strict=True)]
+    )
     notes = [
         f"{len(left)} file{'s' * (len(left) > 1)} left out, as {why}: "
         + format_list(Path(file).name for file in left)
@@ -171,12 +179,12 @@ def _read_files(
         if left
     ]
     if len(about) == 1 and about[0] not in files:
-        whole, said = _with_people(whole, read_table(about[0], **read))
-        notes += [f"{Path(about[0]).name}: {word}" for word in said]
+        whole, remarks = _join_people(whole, read_table(about[0], **read))
+        notes += [f"{Path(about[0]).name}: {word}" for word in remarks]
     return replace(raw, table=whole, pieces=pieces, notes=tuple(notes))
 
 
-def _holds_nothing(file: str) -> bool:
+def _has_no_rows(file: str) -> bool:
     """Whether a text file has no row: somebody began and left at once."""
     if not file.lower().endswith((".csv", ".tsv")) or os.path.getsize(file) > _HEADER_ONLY_BYTES:
         return False
@@ -184,7 +192,7 @@ def _holds_nothing(file: str) -> bool:
         return len([line for line in opened.read().splitlines() if line.strip(b' \t,;"')]) < 2
 
 
-def _files(path: Any) -> list[str] | None:
+def _find_files(path: Any) -> list[str] | None:
     """The files of a folder or pattern; None for a single file."""
     if not isinstance(path, (str, os.PathLike)):
         return None
@@ -206,20 +214,20 @@ def _folder_files(folder: Path) -> list[str]:
     """The tables of a folder: those of its data folder, or called data, where it is described."""
     described = (folder / DESCRIPTION).exists()
     inside = folder / "data" if (folder / "data").is_dir() else folder
-    beside = [
+    text_tables = [
         file for place in dict.fromkeys((folder, inside)) for file in sorted(place.glob("*.[ct]sv"))
     ]
-    about = [file for file in beside if _PEOPLE.search(file.stem)]
+    about = [file for file in text_tables if _PARTICIPANTS_FILE.search(file.stem)]
     files = [
         file
         for file in sorted(inside.rglob("*") if described else inside.iterdir())
         if _is_table(file)
     ]
     files = files or sorted(file for file in inside.rglob("*") if _is_table(file))
-    texts = sorted(file for file in inside.iterdir() if _is_table(file, TEXTS))
+    texts = sorted(file for file in inside.iterdir() if _is_table(file, TEXT_SUFFIXES))
     files = files or (texts if len(texts) > 1 else [])
     tables = {file.with_suffix("") for file in files if file.suffix.lower() != ".json"}
-    files = [file for file in files if not _describes(file, tables, described)]
+    files = [file for file in files if not _is_sidecar(file, tables, described)]
     data = [file for file in files if file.stem == "data" or file.stem.endswith("_data")]
     if described and data:
         files = data
@@ -228,33 +236,33 @@ def _folder_files(folder: Path) -> list[str]:
         raise DataError(
             "path",
             "must be a folder with tables",
-            got=f"{folder}, which has no {', '.join(TABLES[:3])} or Parquet files",
+            got=f"{folder}, which has no {', '.join(TABLE_SUFFIXES[:3])} or Parquet files",
             fix="Name the file that has the choices.",
         )
     return [str(file) for file in files]
 
 
-def _is_table(file: Path, suffixes: Sequence[str] = TABLES) -> bool:
+def _is_table(file: Path, suffixes: Sequence[str] = TABLE_SUFFIXES) -> bool:
     """Whether a file may be a table, by its name."""
     known = file.suffix.lower() in suffixes and file.name != DESCRIPTION
     known = known and file.stem.lower() not in ("readme", "license", "licence")
     return known and not file.name.startswith(".") and file.is_file()
 
 
-def _describes(file: Path, tables: set[Path], described: bool) -> bool:
-    """Whether a JSON file tells of the columns of a table beside it, as BIDS has it."""
+def _is_sidecar(file: Path, tables: set[Path], described: bool) -> bool:
+    """Whether a JSON file describes the columns of a table beside it, as in BIDS."""
     if file.suffix.lower() != ".json" or not tables:
         return False
     return described or file.with_suffix("") in tables
 
 
-def _of_one_kind(
+def _select_one_kind(
     sources: Sequence[TextSource],
     tables: Sequence[pa.Table],
     given: str,
-    wanted: Callable[[Sequence[str]], bool] | None,
+    is_wanted: Callable[[Sequence[str]], bool] | None,
 ) -> list[int]:
-    """Places of the files to read: all, or those of the one kind that is wanted.
+    """Indices of the files to read: all, or those of the one kind that is wanted.
 
     Raises
     ------
@@ -270,18 +278,20 @@ def _of_one_kind(
                 break
         else:
             kinds.append((columns, [k]))
-    meant = [own for columns, own in kinds if wanted is None or wanted(sorted(columns))]
-    if len(kinds) == 1 or len(meant) == 1:
-        return kinds[0][1] if len(kinds) == 1 else meant[0]
+    wanted_kinds = [
+        own for columns, own in kinds if is_wanted is None or is_wanted(sorted(columns))
+    ]
+    if len(kinds) == 1 or len(wanted_kinds) == 1:
+        return kinds[0][1] if len(kinds) == 1 else wanted_kinds[0]
     names = [[sources[k].name for k in own] for _, own in kinds]
-    shown = "; or ".join(
+    description = "; or ".join(
         f"{format_list(files[:3], len(files))} with columns {format_list(sorted(columns))}"
         for (columns, _), files in zip(kinds[:3], names, strict=False)
     )
     raise DataError(
         given,
         "must hold tables of one kind",
-        got=shown,
+        got=description,
         fix=(f"Name those that have the choices by a pattern, such as {_pattern(names[0])!r}."),
     )
 
@@ -301,91 +311,110 @@ def _pattern(files: Sequence[str]) -> str:
     return str(inside / f"{deep}{start}*{Path(names[0]).suffix}")
 
 
-def _told(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, str]]:
-    """What the names of files and folders say of each, beside what its columns say."""
+def _columns_from_names(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, str]]:
+    """Columns that the names of files and folders add, for each file, beside its own columns."""
     columns = {name.lower() for table in tables for name in table.column_names}
     found = []
     for file in files:
         above = _KEYWORD.findall(f"{file.parent.parent.name}_{file.parent.name}")
-        words = [pair for pair in above if pair[0] in _OF_FOLDERS] + _KEYWORD.findall(file.stem)
-        own = {_SPELLED.get(key, key): value for key, value in words}
-        found.append({key: value for key, value in own.items() if key.lower() not in columns})
-    every = set.intersection(*({*own} for own in found))
-    kept = [{key: value for key, value in own.items() if key in every} for own in found]
+        words = [pair for pair in above if pair[0] in _FOLDER_KEYWORDS] + _KEYWORD.findall(
+            file.stem
+        )
+        values = {_KEYWORD_COLUMNS.get(key, key): value for key, value in words}
+        found.append({key: value for key, value in values.items() if key.lower() not in columns})
+    every = set.intersection(*({*values} for values in found))
+    common = [{key: value for key, value in values.items() if key in every} for values in found]
     alone = len({file.stem for file in files}) == len(files)
     stems = [file.stem if alone else f"{file.parent.name}/{file.stem}" for file in files]
-    named = [own | {FILE: stem} for own, stem in zip(kept, stems, strict=True)]
+    named = [values | {FILE_COLUMN: stem} for values, stem in zip(common, stems, strict=True)]
     folders = Counter(file.parent for file in files)
-    if FOLDER not in columns and 1 < len(folders) < len(files) and min(folders.values()) > 1:
-        named = [own | {FOLDER: file.parent.name} for own, file in zip(named, files, strict=True)]
-    return named if FILE not in columns and len(files) > 1 else kept
+    if FOLDER_COLUMN not in columns and 1 < len(folders) < len(files) and min(folders.values()) > 1:
+        named = [
+            values | {FOLDER_COLUMN: file.parent.name}
+            for values, file in zip(named, files, strict=True)
+        ]
+    return named if FILE_COLUMN not in columns and len(files) > 1 else common
 
 
-def _with_people(table: pa.Table, people: pa.Table) -> tuple[pa.Table, list[str]]:
-    """A table with what another says of every subject, where both name them; and what is odd."""
+def _join_people(table: pa.Table, people: pa.Table) -> tuple[pa.Table, list[str]]:
+    """Join a table of participants by subject; return the table, and notes on the join."""
     shared = [name for name in people.column_names if name in table.column_names]
     pairs = [(name, name) for name in shared]
-    pairs += [(own, "subject") for own in people.column_names if own.lower() in _SUBJECTS]
-    pairs += [(own, FILE) for own in people.column_names if own.lower() in _SUBJECTS]
-    for own, name in pairs:
+    pairs += [
+        (key_column, "subject")
+        for key_column in people.column_names
+        if key_column.lower() in _SUBJECT_COLUMNS
+    ]
+    pairs += [
+        (key_column, FILE_COLUMN)
+        for key_column in people.column_names
+        if key_column.lower() in _SUBJECT_COLUMNS
+    ]
+    for key_column, name in pairs:
         if name not in table.column_names:
             continue
-        for key_of in (_bare, _lower):
-            keys = [key_of(key) for key in people[own].to_pylist()]
+        for key_of in (_without_bids_prefix, _normalized_subject):
+            keys = [key_of(key) for key in people[key_column].to_pylist()]
             place = {key: k for k, key in enumerate(keys)}
             rows = [place.get(key_of(key)) for key in table[name].to_pylist()]
             if len(place) == len(keys) and any(row is not None for row in rows):
-                return _beside(table, people, own, rows), _unknown(table[name], rows)
+                return _add_people_columns(table, people, key_column, rows), _unknown_subjects_note(
+                    table[name], rows
+                )
     return table, [f"names none of the subjects in {', '.join(dict.fromkeys(n for _, n in pairs))}"]
 
 
-def _beside(table: pa.Table, people: pa.Table, own: str, rows: Sequence[int | None]) -> pa.Table:
+def _add_people_columns(
+    table: pa.Table, people: pa.Table, key_column: str, rows: Sequence[int | None]
+) -> pa.Table:
     for more in people.column_names:
-        if more not in table.column_names and more != own:
+        if more not in table.column_names and more != key_column:
             table = table.append_column(more, people[more].take(pa.array(rows, pa.int64())))
     return table
 
 
-def _unknown(names: pa.ChunkedArray, rows: Sequence[int | None]) -> list[str]:
+def _unknown_subjects_note(names: pa.ChunkedArray, rows: Sequence[int | None]) -> list[str]:
     pairs = zip(names.to_pylist(), rows, strict=True)
     left = dict.fromkeys(str(name) for name, row in pairs if row is None)
     return [f"says nothing of {format_list(left)}"] if left else []
 
 
-def _lower(key: Any) -> str:
+def _normalized_subject(key: Any) -> str:
     """The name of a subject in one spelling, however it is written: SUB-P07, p07 and p7."""
-    return re.sub(r"(?<=\D)0+(?=\d)|^0+(?=\d)", "", _bare(str(key).strip().lower()))
+    return re.sub(r"(?<=\D)0+(?=\d)|^0+(?=\d)", "", _without_bids_prefix(str(key).strip().lower()))
 
 
-def _bare(key: Any) -> str:
+def _without_bids_prefix(key: Any) -> str:
     """The name of a subject without BIDS's prefix: sub-07 and 07 are one."""
     return re.sub(r"^(?:sub|subject|participant)-", "", str(key))
 
 
-def _with(table: pa.Table, told: Mapping[str, str]) -> pa.Table:
-    for name, value in told.items():
+def _add_constant_columns(table: pa.Table, constants: Mapping[str, str]) -> pa.Table:
+    for name, value in constants.items():
         table = table.append_column(name, pa.array([value] * len(table), pa.string()))
     return table
 
 
-def joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables one below the other: columns that one lacks are empty there, types made the same.
+def concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
+    """Concatenate tables by rows: columns that one lacks are empty there, types made the same.
 
-    >>> joined([pa.table({"a": [1]}), pa.table({"a": ["x"], "b": [2.5]})]).to_pylist()
+    >>> concatenate_tables([pa.table({"a": [1]}), pa.table({"a": ["x"], "b": [2.5]})]).to_pylist()
     [{'a': '1', 'b': None}, {'a': 'x', 'b': 2.5}]
     """
     names = dict.fromkeys(name for table in tables for name in table.column_names)
     columns = {}
     for name in names:
-        own = [table[name] if name in table.column_names else None for table in tables]
+        parts_found = [table[name] if name in table.column_names else None for table in tables]
         # A column without a value says nothing of its type.
-        kinds = [part.type for part in own if part is not None and part.null_count < len(part)]
+        kinds = [
+            part.type for part in parts_found if part is not None and part.null_count < len(part)
+        ]
         kind = common_type(kinds or [pa.float64()])
         parts = [
             pa.nulls(len(table), kind)
             if part is None or part.null_count == len(part)
             else part.cast(kind)
-            for table, part in zip(tables, own, strict=True)
+            for table, part in zip(tables, parts_found, strict=True)
         ]
         chunks = [c for part in parts for c in getattr(part, "chunks", [part])]
         columns[name] = pa.chunked_array(chunks, kind)

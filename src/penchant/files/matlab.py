@@ -13,14 +13,14 @@ from penchant.errors import DataError, format_list
 from penchant.files.output import json_text
 from penchant.files.text_source import TextSource
 
-MATLAB = b"MATLAB 5.0"
+MATLAB_MAGIC = b"MATLAB 5.0"
 
 
 def json_of_matlab(origin: TextSource) -> TextSource:
-    """The one table of a Matlab file as JSON: an object of columns, or a list of rows."""
+    """Convert the one table of a Matlab file to JSON: an object of columns, or a list of rows."""
     try:
         with origin.open() as stream:
-            held = loadmat(stream, simplify_cells=True)
+            variables = loadmat(stream, simplify_cells=True)
     except (MatReadError, NotImplementedError, TypeError, ValueError, OSError) as error:
         raise DataError(
             origin.name,
@@ -28,9 +28,13 @@ def json_of_matlab(origin: TextSource) -> TextSource:
             got=f"one that is not read ({error})",
             fix="Use writetable in Matlab.",
         ) from None
-    values = {name: value for name, value in held.items() if not name.startswith("__")}
-    tables = [found for value in values.values() if (found := _table(value, values)) is not None]
-    tables = tables or [found for found in (_table(values, {}),) if found is not None]
+    values = {name: value for name, value in variables.items() if not name.startswith("__")}
+    tables = [
+        found
+        for value in values.values()
+        if (found := _table_from_variable(value, values)) is not None
+    ]
+    tables = tables or [found for found in (_table_from_variable(values, {}),) if found is not None]
     if len(tables) != 1:
         raise DataError(
             origin.name,
@@ -41,23 +45,27 @@ def json_of_matlab(origin: TextSource) -> TextSource:
     return TextSource(origin.name, None, json_text(tables[0]).encode())
 
 
-def _table(value: Any, beside: Mapping[str, Any]) -> Any:
+def _table_from_variable(value: Any, variables: Mapping[str, Any]) -> Any:
     """A variable as columns or rows; None where it is no table."""
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         return value
     if isinstance(value, dict):
-        columns = {name: _cells(own) for name, own in value.items()}
+        columns = {name: _vector_cells(own) for name, own in value.items()}
         sizes = {len(own) for own in columns.values() if own is not None}
         whole = len(columns) > 1 and None not in columns.values() and len(sizes) == 1
         return columns if whole and sizes != {1} else None
     if isinstance(value, np.ndarray) and value.ndim == 2:
-        titles = [own for own in map(_cells, beside.values()) if own and isinstance(own[0], str)]
+        titles = [
+            own for own in map(_vector_cells, variables.values()) if own and isinstance(own[0], str)
+        ]
         fit = [own for own in titles if len({*own}) == value.shape[1]]
-        return dict(zip(fit[0], map(_cells, value.T), strict=True)) if len(fit) == 1 else None
+        return (
+            dict(zip(fit[0], map(_vector_cells, value.T), strict=True)) if len(fit) == 1 else None
+        )
     return None
 
 
-def _cells(value: Any) -> list[Any] | None:
+def _vector_cells(value: Any) -> list[Any] | None:
     """The cells of a vector, whole numbers as such; None of anything else."""
     array = np.asarray(value)
     if array.ndim != 1:

@@ -16,15 +16,15 @@ import pyarrow.parquet as pq
 
 from penchant._typing import FilePath
 from penchant.errors import DataError, closest_match_hint
-from penchant.files.atomic_files import written
-from penchant.files.text_source import source
+from penchant.files.atomic_files import atomic_write
+from penchant.files.text_source import source_from_path
 
 _MAX_NUMBER_DIGITS = 308  # of an integer that fits into float64, whose largest is 1.8e308
 
 
 @dataclass(frozen=True)
-class _Fault:
-    """Stands where a document has something that JSON does not allow."""
+class _JsonFault:
+    """Placeholder for a value that JSON does not allow, with the problem."""
 
     problem: str
 
@@ -36,58 +36,58 @@ def read_json(path: FilePath) -> Any:
     -------
     dict, list, str, int, float, bool or None
     """
-    origin = source(path)
+    origin = source_from_path(path)
     with origin.open() as stream:
         content = stream.read()
-    return parsed(content, origin.name)
+    return parse_json(content, origin.name)
 
 
-def parsed(content: bytes, name: str) -> Any:
-    """Return what the bytes of a JSON file say; `name` is what messages call the file."""
+def parse_json(content: bytes, name: str) -> Any:
+    """Parse the bytes of a JSON file; `name` is the name of the file in messages."""
     try:
         document = json.loads(
             content.decode("utf-8-sig"),
-            parse_constant=lambda word: _Fault(f"the number {word}"),
-            parse_float=_number,
-            parse_int=_whole_number,
-            object_pairs_hook=_object,
+            parse_constant=lambda word: _JsonFault(f"the number {word}"),
+            parse_float=_parse_float,
+            parse_int=_parse_int,
+            object_pairs_hook=_parse_object,
         )
         _check_faults(document, name, "")
     except UnicodeDecodeError as error:
         what = f"byte 0x{content[error.start]:02x} at byte offset {error.start}"
-        raise _damaged(name, what) from None
+        raise _json_error(name, what) from None
     except json.JSONDecodeError as error:
         what = f"{error.msg.lower()} at line {error.lineno}, column {error.colno}"
-        raise _damaged(name, what if content.strip() else "an empty file") from None
+        raise _json_error(name, what if content.strip() else "an empty file") from None
     except RecursionError:
-        raise _damaged(name, "lists or objects nested too deeply") from None
+        raise _json_error(name, "lists or objects nested too deeply") from None
     return document
 
 
-def _damaged(name: str, what: str) -> DataError:
+def _json_error(name: str, what: str) -> DataError:
     return DataError(name, "must be a JSON file", got=what, fix="Write or copy it again.")
 
 
-def _number(text: str) -> float | _Fault:
+def _parse_float(text: str) -> float | _JsonFault:
     value = float(text)
-    return value if math.isfinite(value) else _Fault(f"the number {text[:40]}, beyond float64")
+    return value if math.isfinite(value) else _JsonFault(f"the number {text[:40]}, beyond float64")
 
 
-def _whole_number(text: str) -> int | _Fault:
+def _parse_int(text: str) -> int | _JsonFault:
     if len(text) > _MAX_NUMBER_DIGITS:
-        return _Fault(f"a number of {len(text)} digits, beyond float64")
+        return _JsonFault(f"a number of {len(text)} digits, beyond float64")
     return int(text)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
-        found[key] = _Fault("the same key twice") if key in found else value
+        found[key] = _JsonFault("the same key twice") if key in found else value
     return found
 
 
 def _check_faults(value: Any, name: str, field: str) -> None:
-    if isinstance(value, _Fault):
+    if isinstance(value, _JsonFault):
         raise DataError(
             name,
             "must hold finite numbers and every key once",
@@ -121,17 +121,19 @@ def json_text(document: Any) -> str:
       ]
     }
     """
-    return json.dumps(_plain(document, ""), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(_json_value(document, ""), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
 def write_json(path: FilePath, document: Any, *, overwrite: bool) -> None:
     """Write a document as JSON, whole or not at all, in the order of its keys."""
     text = json_text(document)
-    with written(path, overwrite=overwrite) as temporary:
+    with atomic_write(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(text.encode())
 
 
-def _plain(value: Any, field: str) -> Any:
+def _json_value(value: Any, field: str) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if value is None or isinstance(value, (bool, int, str)):
@@ -139,13 +141,16 @@ def _plain(value: Any, field: str) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {_key(key, field): _plain(item, f"{field}.{key}") for key, item in value.items()}
+        return {
+            _json_key(key, field): _json_value(item, f"{field}.{key}")
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [_plain(item, f"{field}[{k}]") for k, item in enumerate(value)]
+        return [_json_value(item, f"{field}[{k}]") for k, item in enumerate(value)]
     raise _not_json(value, field)
 
 
-def _key(key: Any, field: str) -> str:
+def _json_key(key: Any, field: str) -> str:
     if isinstance(key, str):
         return key
     raise _not_json(key, f"{field}, as a key")
@@ -190,7 +195,7 @@ def read_document(path: FilePath, format: str, *, version: int) -> dict[str, Any
             got=f"format {document['format']!r}",
             fix="Name a file of the right kind.",
         )
-    _check_version(field(document, "version", int, name), version, name)
+    _check_version(document_field(document, "version", int, name), version, name)
     return document
 
 
@@ -208,7 +213,9 @@ def _check_version(found: int, newest: int, name: str) -> None:
         )
 
 
-def field(document: Mapping[str, Any], key: str, kind: type | tuple[type, ...], name: str) -> Any:
+def document_field(
+    document: Mapping[str, Any], key: str, kind: type | tuple[type, ...], name: str
+) -> Any:
     """Return a field of a document, or an error that names file and field."""
     if key not in document:
         raise DataError(
@@ -221,33 +228,33 @@ def field(document: Mapping[str, Any], key: str, kind: type | tuple[type, ...], 
     kinds = kind if isinstance(kind, tuple) else (kind,)
     right = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
     if not right:
-        wanted = " or ".join(one.__name__ for one in kinds)
+        kinds_text = " or ".join(one.__name__ for one in kinds)
         raise DataError(
             name,
-            f"must have {wanted} in its field {key!r}",
+            f"must have {kinds_text} in its field {key!r}",
             got=f"{type(value).__name__} ({str(value)[:40]!r})",
             fix="Write it again.",
         )
     return value
 
 
-TABLES = (".csv", ".parquet", ".json")
+OUTPUT_SUFFIXES = (".csv", ".parquet", ".json")
 
 
 def write_text(path: FilePath, text: str, *, overwrite: bool) -> None:
     """Write text as UTF-8, whole or not at all."""
-    with written(path, overwrite=overwrite) as temporary:
+    with atomic_write(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(text.encode())
 
 
 def check_table_name(path: FilePath) -> str:
     """Return the kind of table that the name of a file asks for; refuse others."""
     suffix = Path(os.fsdecode(path)).suffix.lower()
-    if suffix in TABLES:
+    if suffix in OUTPUT_SUFFIXES:
         return suffix
     raise DataError(
         "output",
-        f"must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}",
+        f"must end in {', '.join(OUTPUT_SUFFIXES[:-1])} or {OUTPUT_SUFFIXES[-1]}",
         got=os.fsdecode(path),
         fix="Choose one of them.",
     )
@@ -264,14 +271,14 @@ def write_table(path: FilePath, frame: Any, *, overwrite: bool) -> None:
     suffix = check_table_name(path)
     data = nw.from_native(frame, eager_only=True)
     table = data.to_arrow().select(data.columns)  # without an index that pandas adds
-    with written(path, overwrite=overwrite) as temporary:
+    with atomic_write(path, overwrite=overwrite) as temporary:
         _WRITERS[suffix](table, temporary)
 
 
 def _write_csv(table: pa.Table, file: Path) -> None:
     # Python's own stream, as Arrow's does not report a full disk on every system.
     with file.open("wb") as stream:
-        pa_csv.write_csv(without_nan(_plain_text(table)), stream)
+        pa_csv.write_csv(without_nan(_decode_dictionaries(table)), stream)
 
 
 def _write_parquet(table: pa.Table, file: Path) -> None:
@@ -285,7 +292,7 @@ def _write_json(table: pa.Table, file: Path) -> None:
     file.write_bytes(text.encode() + b"\n")
 
 
-def _plain_text(table: pa.Table) -> pa.Table:
+def _decode_dictionaries(table: pa.Table) -> pa.Table:
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             plain = table.column(place).cast(field.type.value_type)
@@ -294,7 +301,7 @@ def _plain_text(table: pa.Table) -> pa.Table:
 
 
 def without_nan(table: pa.Table, infinite: bool = False) -> pa.Table:
-    """The table with empty cells where numbers are NaN, or infinite, if asked."""
+    """Replace NaN, or with `infinite` also infinities, by empty cells."""
     for place, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
             column = table.column(place)

@@ -19,19 +19,19 @@ from penchant.errors import DataError
 from penchant.files import text_source
 from penchant.files.csv_lines import check_names
 from penchant.files.delimited_text import read_delimited
-from penchant.files.matlab import MATLAB, json_of_matlab
-from penchant.files.output import parsed
-from penchant.files.text_source import Kind, TextSource, source
+from penchant.files.matlab import MATLAB_MAGIC, json_of_matlab
+from penchant.files.output import parse_json
+from penchant.files.text_source import Kind, TextSource, source_from_path
 
 ZIP = b"PK\x03\x04"
 MAX_SHEET_BYTES = 1 << 30  # bytes of a sheet, unpacked
-_BOOK, _LINKS, _WORDS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sharedStrings.xml"
+_BOOK, _LINKS, _STRINGS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sharedStrings.xml"
 _CELL = re.compile(r"([A-Z]+)(\d+)")
 
 
 def sheet_as_text(origin: TextSource) -> TextSource:
-    """The table of a workbook or of a Matlab file, as text; any other source as it is."""
-    if origin.head(len(MATLAB)).startswith(MATLAB):
+    """Convert a workbook or a Matlab file to text; any other source stays as it is."""
+    if origin.head(len(MATLAB_MAGIC)).startswith(MATLAB_MAGIC):
         return json_of_matlab(origin)
     return _sheet_as_text(origin) if origin.head(len(ZIP)).startswith(ZIP) else origin
 
@@ -41,7 +41,9 @@ def _sheet_as_text(origin: TextSource) -> TextSource:
         with origin.open() as stream, zipfile.ZipFile(io.BytesIO(stream.read())) as book:
             if _BOOK not in book.namelist():
                 return origin
-            sheets = {name: list(_sheet_rows(book, path)) for name, path in _sheets(book).items()}
+            sheets = {
+                name: list(_sheet_rows(book, path)) for name, path in _visible_sheets(book).items()
+            }
     except (zipfile.BadZipFile, Xml.ParseError, KeyError, IndexError, ValueError) as error:
         if isinstance(error, zipfile.BadZipFile) and ".xls" not in origin.name.lower():
             return origin  # some other archive, told as such where tables are read
@@ -51,16 +53,16 @@ def _sheet_as_text(origin: TextSource) -> TextSource:
             got=f"a damaged one ({error})",
             fix="Save it again, or save the sheet as CSV.",
         ) from None
-    held = {name: rows for name, rows in sheets.items() if sum(map(bool, rows)) > 1}
-    if len(held) != 1:
-        said = ", ".join(f"{name} ({sum(map(bool, rows))} rows)" for name, rows in held.items())
+    tables = {name: rows for name, rows in sheets.items() if sum(map(bool, rows)) > 1}
+    if len(tables) != 1:
+        counts = ", ".join(f"{name} ({sum(map(bool, rows))} rows)" for name, rows in tables.items())
         raise DataError(
             origin.name,
             "must have one sheet with a table",
-            got=said or "none",
+            got=counts or "none",
             fix="Save the sheet of decisions as CSV, or delete the others.",
         )
-    (rows,) = held.values()
+    (rows,) = tables.values()
     width = max(map(len, rows))
     filled = [[*row, *[""] * (width - len(row))] if row else [] for row in rows]
     text = io.StringIO()
@@ -68,56 +70,62 @@ def _sheet_as_text(origin: TextSource) -> TextSource:
     return TextSource(origin.name, None, text.getvalue().encode())
 
 
-def _sheets(book: zipfile.ZipFile) -> dict[str, str]:
-    """Sheets that are shown, and the file of each."""
+def _visible_sheets(book: zipfile.ZipFile) -> dict[str, str]:
+    """Paths of the visible sheets of a workbook, by name."""
     links = {
         one.attrib["Id"]: one.attrib["Target"].removeprefix("/xl/")
-        for one in Xml.fromstring(_part(book, _LINKS))
+        for one in Xml.fromstring(_read_part(book, _LINKS))
     }
     found = {}
-    for one in Xml.fromstring(_part(book, _BOOK)).iter():
-        if _is(one, "sheet") and one.attrib.get("state", "visible") == "visible":
+    for one in Xml.fromstring(_read_part(book, _BOOK)).iter():
+        if _has_tag(one, "sheet") and one.attrib.get("state", "visible") == "visible":
             link = next(v for key, v in one.attrib.items() if key.endswith("}id"))
             if "worksheet" in links[link]:
                 found[one.attrib["name"]] = f"xl/{links[link]}"
     return found
 
 
-def _part(book: zipfile.ZipFile, path: str) -> bytes:
+def _read_part(book: zipfile.ZipFile, path: str) -> bytes:
     if book.getinfo(path).file_size > MAX_SHEET_BYTES:
         raise ValueError(f"more than {MAX_SHEET_BYTES >> 20} MB in {path}")
     return book.read(path)
 
 
-def _is(element: Xml.Element, name: str) -> bool:
+def _has_tag(element: Xml.Element, name: str) -> bool:
     return element.tag.rpartition("}")[2] == name
 
 
 def _sheet_rows(book: zipfile.ZipFile, path: str) -> Iterator[list[str]]:
     """Cells of every row as text, one list for each row of the sheet, empty ones too."""
     words: list[str] = []
-    if _WORDS in book.namelist():
-        words = [_words(one) for one in Xml.fromstring(_part(book, _WORDS)) if _is(one, "si")]
+    if _STRINGS in book.namelist():
+        words = [
+            _string_text(one)
+            for one in Xml.fromstring(_read_part(book, _STRINGS))
+            if _has_tag(one, "si")
+        ]
     last = 0
-    for row in (one for one in Xml.fromstring(_part(book, path)).iter() if _is(one, "row")):
+    for row in (
+        one for one in Xml.fromstring(_read_part(book, path)).iter() if _has_tag(one, "row")
+    ):
         number = int(row.attrib.get("r", last + 1))
         yield from ([] for _ in range(number - last - 1))
         last = number
         cells: list[str] = []
-        for cell in (one for one in row if _is(one, "c")):
+        for cell in (one for one in row if _has_tag(one, "c")):
             place = _CELL.fullmatch(cell.attrib.get("r", ""))
-            column = len(cells) if place is None else _column(place[1])
+            column = len(cells) if place is None else _column_index(place[1])
             cells += [""] * (column - len(cells))
-            cells.append(_cell(cell, words))
+            cells.append(_sheet_cell_text(cell, words))
         while cells and not cells[-1]:
             cells.pop()
         yield cells
 
 
-def _column(letters: str) -> int:
-    """Place of a column, from 0.
+def _column_index(letters: str) -> int:
+    """Index of a column from its letters, from 0.
 
-    >>> _column("A"), _column("Z"), _column("AB")
+    >>> _column_index("A"), _column_index("Z"), _column_index("AB")
     (0, 25, 27)
     """
     place = 0
@@ -126,25 +134,25 @@ def _column(letters: str) -> int:
     return place - 1
 
 
-def _words(element: Xml.Element) -> str:
-    """Text without what says how it is spoken, on one line."""
+def _string_text(element: Xml.Element) -> str:
+    """Text of a shared or inline string on one line, without phonetic guides."""
     parts = [
         text.text or ""
         for part in element
-        if not _is(part, "rPh")
-        for text in (part.iter() if _is(part, "r") else [part])
-        if _is(text, "t")
+        if not _has_tag(part, "rPh")
+        for text in (part.iter() if _has_tag(part, "r") else [part])
+        if _has_tag(text, "t")
     ]
     return " ".join("".join(parts).split())
 
 
-def _cell(cell: Xml.Element, words: list[str]) -> str:
+def _sheet_cell_text(cell: Xml.Element, words: list[str]) -> str:
     kind = cell.attrib.get("t", "n")
     if kind == "inlineStr":
-        return next((_words(one) for one in cell if _is(one, "is")), "")
-    value = next((one.text or "" for one in cell if _is(one, "v")), None)
+        return next((_string_text(one) for one in cell if _has_tag(one, "is")), "")
+    value = next((one.text or "" for one in cell if _has_tag(one, "v")), None)
     if value is None:
-        if any(_is(one, "f") for one in cell):
+        if any(_has_tag(one, "f") for one in cell):
             raise ValueError(f"no value of the formula in {cell.attrib.get('r')}")
         return ""
     if kind == "s":
@@ -160,7 +168,7 @@ def _cell(cell: Xml.Element, words: list[str]) -> str:
 
 
 # What programs call the object that holds the values proper; its keys are columns themselves.
-_UNWRAPPED = ("data", "trialdata")
+_WRAPPER_KEYS = ("data", "trialdata")
 RECORD = "source record"
 MAX_JSON_DEPTH = 4  # levels of nested objects that become columns; deeper ones stay text
 _INT64_LIMIT = 2**63  # integers outside [-limit, limit) do not fit a column of int64
@@ -182,28 +190,28 @@ def read_json_table(source: TextSource) -> pa.Table:
         raise DataError(
             source.name, "must hold one object per row", got="none", fix="Check what wrote it."
         )
-    flat = [_flat(row) for row in rows]
+    flat = [_flatten(row) for row in rows]
     names = dict.fromkeys(name for row in flat for name in row)
     apart = {".".join(name.split(".")[:k]) for name in names for k in range(1, name.count(".") + 1)}
     # null where there might be an object is no column of its own
     empty = {name for name in apart & {*names} if all(row.get(name) is None for row in flat)}
     names = dict.fromkeys(name for name in names if name not in empty)
-    return pa.table({name: typed([row.get(name) for row in flat]) for name in names})
+    return pa.table({name: column_from_values([row.get(name) for row in flat]) for name in names})
 
 
 def _document(content: bytes, name: str) -> Any:
-    """What the file says; objects or lists one on each line make a list."""
+    """Parse a JSON file; objects or lists one on each line make a list."""
     lines = [line for line in content.splitlines() if line.strip()]
     starts = [line.strip()[:1] for line in lines]
     if len(lines) > 1 and len({*starts}) == 1 and starts[0] in (b"{", b"["):
         ends = {line.strip()[-1:] for line in lines}
         if ends <= {b"}", b"]"}:
-            return [parsed(line, f"{name}, line {k + 1},") for k, line in enumerate(lines)]
-    return parsed(content, name)
+            return [parse_json(line, f"{name}, line {k + 1},") for k, line in enumerate(lines)]
+    return parse_json(content, name)
 
 
 def _rows(value: Any, known: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Objects that are rows, each with what is known of all rows around it."""
+    """Yield the objects that are rows, each with the values of the objects around it."""
     if isinstance(value, list):
         lists = [item for item in value if isinstance(item, list)]
         for k, item in enumerate(value):
@@ -241,14 +249,14 @@ def _is_columns(value: Mapping[str, Any]) -> bool:
     return len(lists) == len(value) > 1 and len(lengths) == 1 and lengths != {0} and plain
 
 
-def _flat(row: Mapping[str, Any], stem: str = "", depth: int = 0) -> dict[str, Any]:
-    """An object without objects in it: their keys follow theirs after a point."""
+def _flatten(row: Mapping[str, Any], stem: str = "", depth: int = 0) -> dict[str, Any]:
+    """Flatten an object: keys of inner objects follow theirs after a point."""
     found: dict[str, Any] = {}
     for key, value in row.items():
         name = f"{stem}{key}"
         if isinstance(value, dict) and value and depth < MAX_JSON_DEPTH:
-            bare = not stem and key in _UNWRAPPED and not {*value} & {*row}
-            found |= _flat(value, "" if bare else f"{name}.", depth + 1)
+            bare = not stem and key in _WRAPPER_KEYS and not {*value} & {*row}
+            found |= _flatten(value, "" if bare else f"{name}.", depth + 1)
         elif isinstance(value, (dict, list)):
             found[name] = json.dumps(value, ensure_ascii=False)
         else:
@@ -256,10 +264,10 @@ def _flat(row: Mapping[str, Any], stem: str = "", depth: int = 0) -> dict[str, A
     return found
 
 
-def typed(values: Sequence[Any]) -> pa.Array:
-    """Plain values as a column of one type: text where they are of several.
+def column_from_values(values: Sequence[Any]) -> pa.Array:
+    """Build a column of one type from plain values; text where they are of several types.
 
-    >>> typed([1, None, 2.5]).type, typed(["a", 2]).to_pylist()
+    >>> column_from_values([1, None, 2.5]).type, column_from_values(["a", 2]).to_pylist()
     (DataType(double), ['a', '2'])
     """
     kinds = {type(value) for value in values if value is not None}
@@ -270,17 +278,17 @@ def typed(values: Sequence[Any]) -> pa.Array:
     exact = all(type(v) is not int or abs(v) <= 2**53 for v in values)
     if kinds <= {int, float} and exact:
         return pa.array([None if v is None else float(v) for v in values], pa.float64())
-    return pa.array([_text(value) for value in values], pa.string())
+    return pa.array([_cell_text(value) for value in values], pa.string())
 
 
-def _text(value: Any) -> str | None:
+def _cell_text(value: Any) -> str | None:
     if value is None or value == "":
         return None
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
-_TITLE = {"parquet": "Parquet", "arrow": "Arrow"}
+_FORMAT_NAMES = {"parquet": "Parquet", "arrow": "Arrow"}
 
 
 def read_columnar(source: TextSource, kind: Kind) -> pa.Table:
@@ -290,37 +298,37 @@ def read_columnar(source: TextSource, kind: Kind) -> pa.Table:
     if len(end) < 2 * len(magic) or not end.endswith(magic):
         raise DataError(
             source.name,
-            f"must be a whole {_TITLE[kind]} file",
+            f"must be a whole {_FORMAT_NAMES[kind]} file",
             got="one that is truncated: its end is missing",
             fix="Copy or download it again.",
         )
     try:
-        with _opened(source) as stream:
-            table = _read(stream, kind)
+        with _open_stream(source) as stream:
+            table = _read_stream(stream, kind)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).split("\n")[0][:200]
         raise DataError(
             source.name,
-            f"must be a sound {_TITLE[kind]} file",
+            f"must be a sound {_FORMAT_NAMES[kind]} file",
             got=f"a damaged one ({reason})",
             fix="Copy or write it again.",
         ) from None
-    return _checked(source, table)
+    return _check_table(source, table)
 
 
-def _opened(source: TextSource) -> Any:
+def _open_stream(source: TextSource) -> Any:
     if source.path is None:
         return pa.BufferReader(source.content)
     return pa.OSFile(str(source.path), "rb")
 
 
-def _read(stream: Any, kind: Kind) -> pa.Table:
+def _read_stream(stream: Any, kind: Kind) -> pa.Table:
     if kind == "parquet":
         return pq.ParquetFile(stream, pre_buffer=True).read()
     return pa.ipc.open_file(stream).read_all()
 
 
-def _checked(source: TextSource, table: pa.Table) -> pa.Table:
+def _check_table(source: TextSource, table: pa.Table) -> pa.Table:
     check_names(source.name, tuple(table.column_names))
     if table.num_rows == 0:
         raise DataError(
@@ -377,10 +385,10 @@ def read_table(
     ...     read_table(file, decimal=",").to_pylist()
     [{'id': '007', 'cost': 1.5}, {'id': '008', 'cost': None}]
     """
-    origin = sheet_as_text(source(path))
-    kind = text_source.kind(origin.head(text_source.HEAD_BYTES), origin.name)
+    origin = sheet_as_text(source_from_path(path))
+    kind = text_source.file_kind(origin.head(text_source.HEAD_BYTES), origin.name)
     if kind == "json":
-        table = _checked(origin, read_json_table(origin))
+        table = _check_table(origin, read_json_table(origin))
     elif kind in ("csv", "gzip"):
         table = read_delimited(
             origin, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header

@@ -1,4 +1,4 @@
-"""Where a table comes from, what kind of file it is, and its text as UTF-8: unpacked, checked."""
+"""Source of a table: its path, its kind by first bytes, and its text as checked UTF-8."""
 
 import codecs
 import errno
@@ -50,7 +50,7 @@ class TextSource:
         try:
             return self.path.open("rb", buffering=0)
         except OSError as error:
-            raise unreadable(self.name, error) from None
+            raise read_error(self.name, error) from None
 
     def head(self, n_bytes: int) -> bytes:
         """Return the first bytes."""
@@ -81,7 +81,7 @@ class TextSource:
             )
 
 
-def source(path: Any) -> TextSource:
+def source_from_path(path: Any) -> TextSource:
     """Return the source that a path names; '-' is the standard input."""
     if isinstance(path, TextSource):
         return path
@@ -99,13 +99,13 @@ def source(path: Any) -> TextSource:
         file = Path(given).expanduser()
         status = file.stat()
     except FileNotFoundError:
-        raise _missing(given) from None
+        raise _missing_file_error(given) from None
     except (OSError, ValueError, RuntimeError) as error:
-        raise unreadable(given, error) from None
-    return _checked(given, file, status)
+        raise read_error(given, error) from None
+    return _source_of_file(given, file, status)
 
 
-def _checked(given: str, file: Path, status: os.stat_result) -> TextSource:
+def _source_of_file(given: str, file: Path, status: os.stat_result) -> TextSource:
     if stat.S_ISREG(status.st_mode):
         return TextSource(given, file, stamp=_stamp(status))
     if stat.S_ISDIR(status.st_mode):
@@ -113,7 +113,7 @@ def _checked(given: str, file: Path, status: os.stat_result) -> TextSource:
             "path", "must be a file", got=f"the directory {given}", fix="Name a file in it."
         )
     if stat.S_ISFIFO(status.st_mode) and given.startswith(_OPEN_PIPES):
-        return _nonempty(TextSource(given, content=file.read_bytes()))
+        return _check_nonempty(TextSource(given, content=file.read_bytes()))
     raise DataError(
         "path",
         "must be a regular file",
@@ -130,10 +130,10 @@ def _standard_input() -> TextSource:
             got="none",
             fix="Use `command < file`.",
         )
-    return _nonempty(TextSource("stdin", content=sys.stdin.buffer.read()))
+    return _check_nonempty(TextSource("stdin", content=sys.stdin.buffer.read()))
 
 
-def _nonempty(piped: TextSource) -> TextSource:
+def _check_nonempty(piped: TextSource) -> TextSource:
     if piped.content:
         return piped
     raise DataError(
@@ -145,7 +145,7 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_size, status.st_mtime_ns, status.st_ino)
 
 
-def _missing(given: str) -> DataError:
+def _missing_file_error(given: str) -> DataError:
     file = Path(given).expanduser()
     if "://" in given:
         return DataError(
@@ -179,7 +179,7 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def unreadable(name: str, error: Exception) -> DataError:
+def read_error(name: str, error: Exception) -> DataError:
     """Return the error for a file that the system does not let us read."""
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
         return DataError(
@@ -197,13 +197,13 @@ Kind = Literal["csv", "gzip", "parquet", "arrow", "json"]
 GZIP = b"\x1f\x8b"
 HEAD_BYTES = 64  # holds every magic number below, even after a byte-order mark and blanks
 
-_READ: tuple[tuple[bytes, Kind], ...] = (
+_READ_MAGIC: tuple[tuple[bytes, Kind], ...] = (
     (b"PAR1", "parquet"),
     (b"ARROW1", "arrow"),
     (GZIP, "gzip"),
 )
 
-_REFUSED: tuple[tuple[bytes, str, str], ...] = (
+_REFUSED_MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"PK\x03\x04", "a zip archive", "Unzip it"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Save it as xlsx, or the sheet as CSV"),
     (b"BZh", "compressed by bzip2", "Decompress it, or use gzip"),
@@ -227,19 +227,19 @@ _REFUSED: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-def kind(head: bytes, name: str) -> Kind:
+def file_kind(head: bytes, name: str) -> Kind:
     """Return the kind of a file by its first bytes; refuse what is known not to be a table."""
-    for magic, known in _READ:
+    for magic, known in _READ_MAGIC:
         if head.startswith(magic):
             return known
     check_text(head, name)
-    return "json" if _start(head).startswith((b"{", b"[")) else "csv"
+    return "json" if _text_start(head).startswith((b"{", b"[")) else "csv"
 
 
 def check_text(head: bytes, name: str) -> None:
     """Refuse bytes that begin as those of a known kind of file that is not CSV."""
-    start = _start(head).lower()
-    for magic, what, advice in _REFUSED:
+    start = _text_start(head).lower()
+    for magic, what, advice in _REFUSED_MAGIC:
         if head.startswith(magic) or start.startswith(magic.lower()):
             raise DataError(
                 name,
@@ -249,7 +249,7 @@ def check_text(head: bytes, name: str) -> None:
             )
 
 
-def _start(head: bytes) -> bytes:
+def _text_start(head: bytes) -> bytes:
     """The first bytes of a text, without a byte-order mark and blanks."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\t")
 
@@ -271,23 +271,25 @@ def check_encoding(encoding: str) -> None:
         ) from None
 
 
-def blocks(source: TextSource, encoding: str, size: int = READ_BLOCK_BYTES) -> Iterator[bytes]:
+def read_text_blocks(
+    source: TextSource, encoding: str, size: int = READ_BLOCK_BYTES
+) -> Iterator[bytes]:
     """Return the text in blocks of valid UTF-8, without a byte-order mark.
 
     Broken compression, bytes that the encoding does not have and NUL characters are errors that
     name the line.
     """
-    texts = _decoded(source, encoding, size)
+    texts = _decoded_blocks(source, encoding, size)
     first = next(texts, b"").removeprefix(codecs.BOM_UTF8)
-    if packed(source):
-        kind(first[:HEAD_BYTES], f"The file inside {source.name}")
+    if is_gzipped(source):
+        file_kind(first[:HEAD_BYTES], f"The file inside {source.name}")
     for block in chain((first,), texts):
         if b"\0" in block:
-            raise _nul(source, encoding, block)
+            raise _nul_error(source, encoding, block)
         yield block
 
 
-def packed(source: TextSource) -> bool:
+def is_gzipped(source: TextSource) -> bool:
     """Whether the file is compressed by gzip."""
     return source.head(2) == GZIP
 
@@ -306,19 +308,19 @@ def _line_of(texts: Iterable[bytes], end: bytes | int) -> int:
     return line
 
 
-def _raw(source: TextSource, size: int = READ_BLOCK_BYTES) -> Iterator[bytes]:
+def _raw_blocks(source: TextSource, size: int = READ_BLOCK_BYTES) -> Iterator[bytes]:
     with source.open() as file:
-        if packed(source):
-            yield from _unpacked(file, source.name, size)
+        if is_gzipped(source):
+            yield from _unpacked_blocks(file, source.name, size)
             return
         try:
             while block := file.read(size):
                 yield block
         except OSError as error:
-            raise unreadable(source.name, error) from None
+            raise read_error(source.name, error) from None
 
 
-def _unpacked(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
+def _unpacked_blocks(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
     n_lines = 0
     stream = gzip.GzipFile(fileobj=file)
     try:
@@ -341,13 +343,15 @@ def _unpacked(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
         ) from None
 
 
-def _decoded(source: TextSource, encoding: str, size: int = READ_BLOCK_BYTES) -> Iterator[bytes]:
+def _decoded_blocks(
+    source: TextSource, encoding: str, size: int = READ_BLOCK_BYTES
+) -> Iterator[bytes]:
     if encoding == "utf-8" and _is_marked_utf_16(source):
         encoding = "utf-16"  # its mark says so, and no UTF-8 begins like it
     decoder = codecs.getincrementaldecoder(encoding)()
     plain = codecs.lookup(encoding).name == "utf-8"
     offset = 0
-    for block in chain(_raw(source, size), (b"",)):
+    for block in chain(_raw_blocks(source, size), (b"",)):
         pending: bytes = decoder.getstate()[0]
         if plain and block and not pending and block.isascii():
             yield block
@@ -356,7 +360,7 @@ def _decoded(source: TextSource, encoding: str, size: int = READ_BLOCK_BYTES) ->
                 yield decoder.decode(block, final=not block).encode()
             except UnicodeDecodeError as error:
                 at = offset - len(pending) + error.start
-                raise _wrong_encoding(source, encoding, error, at) from None
+                raise _wrong_encoding_error(source, encoding, error, at) from None
         offset += len(block)
 
 
@@ -366,7 +370,7 @@ def _is_marked_utf_16(source: TextSource) -> bool:
     return head.startswith(marks) and head != codecs.BOM_UTF32_LE
 
 
-def _wrong_encoding(
+def _wrong_encoding_error(
     source: TextSource, encoding: str, error: UnicodeDecodeError, at: int
 ) -> DataError:
     advice = (
@@ -377,12 +381,12 @@ def _wrong_encoding(
     return DataError(
         source.name,
         f"must be {encoding} text",
-        got=f"byte 0x{got} at byte offset {at}, line {_line_of(_raw(source), at)}",
+        got=f"byte 0x{got} at byte offset {at}, line {_line_of(_raw_blocks(source), at)}",
         fix=advice,
     )
 
 
-def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
+def _nul_error(source: TextSource, encoding: str, block: bytes) -> DataError:
     around = block[max(block.index(b"\0") - 64, 0) :][:128]
     utf_16 = around.count(b"\0") > len(around) // 3
     advice = (
@@ -391,7 +395,7 @@ def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
         if utf_16
         else "Remove it, or write the file again: it may be damaged."
     )
-    line = _line_of(_decoded(source, encoding), b"\0")
+    line = _line_of(_decoded_blocks(source, encoding), b"\0")
     return DataError(source.name, "must be text", got=f"a NUL byte, line {line}", fix=advice)
 
 

@@ -64,7 +64,9 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         arguments=built.arguments,
         model=built.model or _usual_model(built.data, schema),
         task=built.task,
-        doubts=tuple(source.raw.located(doubt, source.rows.tolist()) for doubt in built.doubts),
+        doubts=tuple(
+            source.raw.word_in_lines(doubt, source.rows.tolist()) for doubt in built.doubts
+        ),
         raw=source.raw,
         rows=used.rows.tolist(),
         schema=built.schema,

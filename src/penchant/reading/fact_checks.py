@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penchant._typing import Vector
 from penchant.errors import DataError
-from penchant.files.folder import FILE
+from penchant.files.folder import FILE_COLUMN
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import in_condition, plain_name
 from penchant.tables.lexicon import has_last_word, is_named, named, vocabulary, words_of
@@ -71,7 +71,7 @@ def _rows_of_phases(work: Inference) -> None:
     used = work.draft.column_names()
     found: list[tuple[bool, str, str]] = []
     for name in work.source.names:
-        if name in used or name == FILE or not work.varies(name):
+        if name in used or name == FILE_COLUMN or not work.varies(name):
             continue
         kind = work.source.table[name].type
         called = any(map(_is_practice, words_of(name)))
@@ -132,7 +132,7 @@ def _first_rows_apart(work: Inference) -> None:
     key, _ = source.key(work.subject_columns, "columns.subject")
     for name in work.free:
         kind = source.table[name].type
-        if name == FILE or not (pa.types.is_string(kind) or pa.types.is_boolean(kind)):
+        if name == FILE_COLUMN or not (pa.types.is_string(kind) or pa.types.is_boolean(kind)):
             continue
         if any(named(role, [name]).columns for role in ("block", "session")):
             continue
@@ -662,7 +662,7 @@ def _people_unknown(work: Inference) -> None:
     if columns.subject is not None:
         return
     labels = {name: len(source.labels(name, "columns.subject")) for name in work.free}
-    found = [name for name in work.free if name == FILE or "id" in name.lower()]
+    found = [name for name in work.free if name == FILE_COLUMN or "id" in name.lower()]
     if work.draft.kind == "episodes" and columns.trial is None:
         found = found or [name for name, n in labels.items() if n > 1]
     elif work.draft.kind != "episodes":

@@ -14,7 +14,7 @@ import pyarrow as pa
 from penchant._typing import Names, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint, format_names
-from penchant.files.folder import Raw
+from penchant.files.folder import RawTable
 from penchant.models.offers.attributes import Attributes
 from penchant.reading.build_choices import attribute_variables
 from penchant.tables.reading import Reading
@@ -158,7 +158,7 @@ class _OptionColumns:
         known = np.arange(len(reading.table)) if reading.rows is None else np.array(reading.rows)
         written = self.schema.file
         self.source = SourceTable(
-            reading.raw or Raw(reading.table),
+            reading.raw or RawTable(reading.table),
             reading.table.take(pa.array(rows)),
             known[rows],
             decimal=written.decimal or ".",

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from penchant._typing import IntVector
 from penchant.errors import DataError, format_list
-from penchant.files.folder import FILE, FOLDER
+from penchant.files.folder import FILE_COLUMN, FOLDER_COLUMN
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, is_task_number
 from penchant.reading.infer_codes import infer_codes
@@ -248,9 +248,15 @@ def _name_people(work: Inference) -> None:
     names = [name for name in work.source.names if name not in used]
     if len(work.source.raw.pieces) > 1:  # what all files say alike is no person of several
         varied = [n for n in names if len(work.source.labels(n, "columns.subject")) > 1]
-        if FILE in work.source.names:  # who is the same in all of a file, where some column is
-            n_files = len(work.source.labels(FILE, "columns.subject"))
-            own = [n for n in varied if work.source.key((FILE, n), "columns.subject")[1] == n_files]
+        if (
+            FILE_COLUMN in work.source.names
+        ):  # who is the same in all of a file, where some column is
+            n_files = len(work.source.labels(FILE_COLUMN, "columns.subject"))
+            own = [
+                n
+                for n in varied
+                if work.source.key((FILE_COLUMN, n), "columns.subject")[1] == n_files
+            ]
             varied = own if named("subject", own).candidates else varied
         names = varied if named("subject", varied).candidates else names
     found = named("subject", names)
@@ -273,7 +279,7 @@ def _name_files(work: Inference) -> None:
     stems = list(dict.fromkeys(work.source.file_labels(FILE_STEM)))
     heads = [stem.replace("-", "_").split("_")[0] for stem in stems]
     if len(stems) < len(work.source.raw.pieces) and "run-" not in stems[0]:
-        folders = [FOLDER] if FOLDER in work.source.names else []
+        folders = [FOLDER_COLUMN] if FOLDER_COLUMN in work.source.names else []
         work.ask(
             "columns.subject",
             f"Several files are called {stems[0]}. Who is a person: every file, or every name?",

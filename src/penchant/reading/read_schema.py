@@ -9,7 +9,7 @@ from typing import Any
 
 from penchant._typing import FilePath
 from penchant.errors import DataError
-from penchant.files.folder import Raw, read_raw
+from penchant.files.folder import RawTable, read_raw
 from penchant.files.text_source import TextSource
 from penchant.reading.build import build
 from penchant.reading.data_notes import reading_doubts
@@ -29,10 +29,10 @@ def read_by_schema(source: Any, schema: SchemaLike = None) -> Reading:
     return read_raw_by_schema(open_source(source, given), given)
 
 
-def open_source(source: Any, schema: Schema) -> Raw:
+def open_source(source: Any, schema: Schema) -> RawTable:
     """The table of a file, a folder or a data frame, as the schema says that it is written."""
     if not isinstance(source, (str, os.PathLike, TextSource)):
-        return Raw(plain_text(frame_table(source)))
+        return RawTable(plain_text(frame_table(source)))
     written = schema.file
     raw = read_raw(
         source,
@@ -40,7 +40,7 @@ def open_source(source: Any, schema: Schema) -> Raw:
         decimal=written.decimal or ".",
         encoding=written.encoding or "utf-8",
         header=written.header is not False,
-        wanted=_has_choices,
+        is_wanted=_has_choices,
     )
     return replace(raw, table=plain_text(raw.table))
 
@@ -55,12 +55,12 @@ def _said_choice(schema: Schema) -> str | None:
     return choice[0] if len(choice) == 1 else None
 
 
-def draft_of(raw: Raw, schema: Schema) -> Inference:
+def draft_of(raw: RawTable, schema: Schema) -> Inference:
     """The schema as far as it is certain, and what is open."""
     return infer(plain_table(raw, _said_choice(schema)), schema)
 
 
-def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:
+def read_raw_by_schema(raw: RawTable, schema: Schema) -> Reading:
     """Read an opened table by a schema; see `read_by_schema`."""
     plain = plain_table(raw, _said_choice(schema))
     try:

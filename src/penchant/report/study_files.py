@@ -15,9 +15,9 @@ from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, MarkedText, format_for_python, mark_argument, text_with_marks
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panel_view_boxes
-from penchant.files.atomic_files import locked
+from penchant.files.atomic_files import lock_file
 from penchant.files.output import (
-    field,
+    document_field,
     read_document,
     read_json,
     write_json,
@@ -111,7 +111,7 @@ class StudyFolder:
                 got=f"{self.path}: {error.strerror}",
                 fix="Choose another place.",
             ) from None
-        self._locks.enter_context(locked(self.path / SETTINGS))
+        self._locks.enter_context(lock_file(self.path / SETTINGS))
         self._tidy()
         file = self.path / SETTINGS
         if not file.exists():
@@ -119,7 +119,9 @@ class StudyFolder:
             write_json(file, head | {"fingerprint": fingerprint}, overwrite=False)
             return
         before = read_document(file, FORMAT, version=VERSION)
-        differs = describe_changes(field(before, "fingerprint", dict, str(file)), fingerprint)
+        differs = describe_changes(
+            document_field(before, "fingerprint", dict, str(file)), fingerprint
+        )
         if differs:
             raise DataError(
                 "resume",

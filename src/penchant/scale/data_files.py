@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 
 from penchant.errors import DataError
 from penchant.files.delimited_text import copy_delimited
-from penchant.files.text_source import HEAD_BYTES, source
-from penchant.files.text_source import kind as kind_of
+from penchant.files.text_source import HEAD_BYTES, source_from_path
+from penchant.files.text_source import file_kind as kind_of
 
 # Rows at the start of a Parquet row group that are read alone: pages are decoded one by one, which
 # is slower per row than reading the group, and pays only where few are wanted.
@@ -275,7 +275,7 @@ def _remote_file(
                 fs.copy_files(
                     name, str(text), source_filesystem=system, destination_filesystem=here
                 )
-                copy_delimited(replace(source(text), name=name), unfinished)
+                copy_delimited(replace(source_from_path(text), name=name), unfinished)
             finally:
                 text.unlink(missing_ok=True)
     return StoredFile(name, str(copy), here, "parquet", size_and_mtime(here, str(copy)), partition)
@@ -325,7 +325,7 @@ def _with_integer_partitions(files: list[StoredFile]) -> tuple[StoredFile, ...]:
 def _local_file(path: str, partition: Mapping[str, Any], cache: Any) -> StoredFile:
     """Describe a local file; one of text is copied to Parquet first."""
     system, here = fs.LocalFileSystem(), os.path.abspath(path)
-    kind = _scannable_kind(source(path).head(HEAD_BYTES), path)
+    kind = _scannable_kind(source_from_path(path).head(HEAD_BYTES), path)
     if kind in ("csv", "gzip"):
         here, kind = _parquet_copy(here, cache), "parquet"
     return StoredFile(path, here, system, kind, size_and_mtime(system, here), partition)
@@ -351,7 +351,7 @@ def _parquet_copy(path: str, cache: Any) -> str:
     made_of = (path, status.st_size, status.st_mtime_ns, status.st_ino)
     with _cached_and_unfinished_paths(made_of, cache) as (copy, unfinished):
         if unfinished is not None:
-            copy_delimited(source(path), unfinished)
+            copy_delimited(source_from_path(path), unfinished)
     return str(copy)
 
 

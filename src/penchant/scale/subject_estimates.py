@@ -34,7 +34,7 @@ from penchant._version import __version__
 from penchant.argument_checks import check_one_of, check_threads
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
-from penchant.files.atomic_files import check_writable, locked, written
+from penchant.files.atomic_files import atomic_write, check_writable, lock_file
 from penchant.result_tables import (
     Backend,
     Table,
@@ -178,7 +178,9 @@ def write_results(
     common = canonical_form(about)
     names = [_sha256_of_repr(common, batch.fingerprint) for batch in batches]
     whole = _sha256_of_repr(common, names)
-    with locked(output.file):  # two processes with the same output would remove each other's parts
+    with lock_file(
+        output.file
+    ):  # two processes with the same output would remove each other's parts
         if output.file.exists():
             if _stored_fingerprint(output.file) == whole:
                 shutil.rmtree(output.parts_folder, ignore_errors=True)
@@ -212,7 +214,7 @@ def _write_missing_parts(
         advance(sum(batches[k].n_subjects for k in done))
         tables = map_in_order(work, (batches[k] for k in left), engine, threads)
         for k, table in zip(left, tables, strict=True):
-            with written(_part_path(output, k), overwrite=True) as file:
+            with atomic_write(_part_path(output, k), overwrite=True) as file:
                 pq.write_table(_with_fingerprint(table, names[k]), file)
             advance(batches[k].n_subjects)
 
@@ -241,7 +243,7 @@ def _join_parts(output: OutputFile, n_parts: int, whole: str) -> None:
     )
     schema = schema.with_metadata({FINGERPRINT_KEY: whole.encode()})
     with (
-        written(output.file, overwrite=True) as file,
+        atomic_write(output.file, overwrite=True) as file,
         pq.ParquetWriter(file, schema) as writer,
     ):
         for k in range(n_parts):
@@ -574,7 +576,7 @@ class SubjectFiles:
                 fix="Name its column in scan(..., subject=).",
             )
         # The sorted copy lies in the folder of parts, which another process may be removing.
-        with locked(output.file) if output.file.parent.exists() else nullcontext():
+        with lock_file(output.file) if output.file.parent.exists() else nullcontext():
             batches = subject_batches(
                 self.files, reader.columns, reader.subject, reader.limits, output.parts_folder
             )

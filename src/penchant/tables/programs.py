@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import BoolVector
-from penchant.files.folder import Raw
+from penchant.files.folder import RawTable
 from penchant.files.table import RECORD
 from penchant.files.text_source import MISSING_WORDS
 from penchant.tables.columns import plain_name
@@ -145,7 +145,7 @@ def _is_of_psychopy(name: str) -> bool:
     return nested or re.fullmatch(r"column \d+", name) is not None
 
 
-def plain_table(raw: Raw, choice: str | None = None) -> PlainTable:
+def plain_table(raw: RawTable, choice: str | None = None) -> PlainTable:
     """Make a table plain, if a known program wrote it, and unfold rows of several decisions.
 
     Parameters

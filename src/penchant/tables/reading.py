@@ -19,7 +19,7 @@ from penchant.errors import (
     mark_argument,
     text_with_marks,
 )
-from penchant.files.folder import Raw
+from penchant.files.folder import RawTable
 from penchant.json_records import JsonDocument
 from penchant.result_tables import (
     Columns,
@@ -91,7 +91,7 @@ class Reading(FrameExport, JsonDocument):
     model: str | None = None
     task: str | None = None
     doubts: tuple[str, ...] = ()
-    raw: Raw | None = None
+    raw: RawTable | None = None
     rows: Sequence[int] | None = None
     schema: Schema | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class Reading(FrameExport, JsonDocument):
 
     def in_words(self, message: str) -> str:
         """Locate a message in the rows of the file, without naming the file."""
-        return message if self.raw is None else self.raw.located(message, self.rows)
+        return message if self.raw is None else self.raw.word_in_lines(message, self.rows)
 
     def check_options(self, n_options: int, said: str) -> None:
         """Raise an error that names the line if an option's number is too large.

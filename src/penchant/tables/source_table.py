@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.errors import DataError, closest_match_hint, format_list, format_names, mark_argument
-from penchant.files.folder import Raw
-from penchant.files.table import typed
+from penchant.files.folder import RawTable
+from penchant.files.table import column_from_values
 from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.frames import (
     Table,
@@ -85,7 +85,7 @@ class SourceTable:
         The decimal point of amounts, and days of a month or a year.
     """
 
-    raw: Raw
+    raw: RawTable
     table: pa.Table
     rows: IntVector
     excluded: Mapping[str, int] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class SourceTable:
     units: Mapping[str, float] | None = None
 
     @classmethod
-    def of(cls, raw: Raw) -> SourceTable:
+    def of(cls, raw: RawTable) -> SourceTable:
         """Make a source table of all rows of a raw table."""
         return cls(raw, raw.table, np.arange(len(raw.table)), notes=raw.notes)
 
@@ -345,7 +345,7 @@ class SourceTable:
             return error
         own = (self.rows if rows is None else self.rows[rows]).tolist()
         name = self.raw.name if self.raw.pieces else ""
-        found = error.rephrase(lambda text: self.raw.located(text, own), name)
+        found = error.rephrase(lambda text: self.raw.word_in_lines(text, own), name)
         return PlacedError(
             found.argument, found.rule, got=found.got, where=found.where, fix=found.fix
         )
@@ -432,7 +432,9 @@ def frame_table(frame: Any) -> pa.Table:
         try:
             columns[str(name)] = opened[name].to_arrow()
         except (TypeError, ValueError, pa.ArrowException):
-            columns[str(name)] = typed([_plain_cell(cell) for cell in opened[name].to_list()])
+            columns[str(name)] = column_from_values(
+                [_plain_cell(cell) for cell in opened[name].to_list()]
+            )
     return pa.table(columns)
 
 

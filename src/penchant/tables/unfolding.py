@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from penchant.errors import DataError
 from penchant.files.delimited_text import common_type
-from penchant.files.table import typed
+from penchant.files.table import column_from_values
 from penchant.tables.cells import array_cell
 from penchant.tables.columns import numbered_on
 from penchant.tables.lexicon import named
@@ -87,7 +87,10 @@ def unfold_lists(source: SourceTable) -> SourceTable:
     lists = {name: own for name in source.names if (own := _lists(source, name)) is not None}
     single = {name: own for name, own in lists.items() if {len(x or [0]) for x in own} == {1}}
     if single:
-        made = {name: typed([x[0] if x else None for x in own]) for name, own in single.items()}
+        made = {
+            name: column_from_values([x[0] if x else None for x in own])
+            for name, own in single.items()
+        }
         source = source.with_columns(made)
         lists = {name: own for name, own in lists.items() if name not in single}
     return _unfold_lists(source, lists) if lists else source
@@ -108,7 +111,7 @@ def _unfold_lists(source: SourceTable, lists: Mapping[str, Any]) -> SourceTable:
     ):
         return source
     columns = {
-        f"{name}_{k}": typed([(x or [None] * width)[k] for x in own])
+        f"{name}_{k}": column_from_values([(x or [None] * width)[k] for x in own])
         for name, own in lists.items()
         for k in range(width)
     }
@@ -153,7 +156,8 @@ def _longer(source: SourceTable, lists: Mapping[str, Any], sizes: Sequence[int])
     """A row for each item of lists that are as long as one another."""
     rows = np.repeat(np.arange(len(source)), sizes)
     made: dict[str, Any] = {
-        name: typed([cell for one in own for cell in one or ()]) for name, own in lists.items()
+        name: column_from_values([cell for one in own for cell in one or ()])
+        for name, own in lists.items()
     }
     if NUMBER not in source.names:
         made[NUMBER] = [k + 1 for n in sizes for k in range(n)]

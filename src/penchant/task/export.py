@@ -28,7 +28,7 @@ import pyarrow.parquet as pa_parquet
 from sqlalchemy import Connection, func, select
 
 from penchant.errors import DataError
-from penchant.files.atomic_files import failed, removed_in_the_end
+from penchant.files.atomic_files import remove_at_end, write_error
 from penchant.task.choice_tasks import GridTask
 from penchant.task.session_store import (
     NotSavedError,
@@ -584,7 +584,7 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> Expor
         )
     part = target.resolve().with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with removed_in_the_end(part):
+        with remove_at_end(part):
             # written beside the target and renamed: nobody can take half an export for a whole
             part.mkdir(mode=0o700)
             summary = _write_folder(StoreExport(store, with_ids=with_ids), part)
@@ -593,7 +593,7 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> Expor
                 target.rmdir()
             os.replace(part, target)
     except OSError as error:
-        raise failed(target, error) from error
+        raise write_error(target, error) from error
     except NotSavedError as error:
         raise DataError(
             "STORE", "must be readable", got=f"{store.name}: {error}", fix="Try again."

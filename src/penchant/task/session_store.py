@@ -46,7 +46,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from penchant.errors import DataError
-from penchant.files.atomic_files import written
+from penchant.files.atomic_files import atomic_write
 
 SCHEMA_VERSION = 1  # raise it with every change of the tables, with a migration from the old one
 MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
@@ -646,7 +646,7 @@ def backup_store(store: str, copy: str | Path, *, overwrite: bool = False) -> Pa
         raise DataError(
             "STORE", "must be a file", got="an address", fix="Use pg_dump for PostgreSQL."
         )
-    with written(copy, overwrite=overwrite) as temporary:
+    with atomic_write(copy, overwrite=overwrite) as temporary:
         # `copy_sqlite` creates its file exclusively, so the empty one must go first
         os.unlink(temporary)
         copy_sqlite(source.file, temporary)
