@@ -54,7 +54,7 @@ PRIVATE = {
         "_version",
         "figures.label_text",
         "figures.style",
-        "files.atomic",
+        "files.atomic_files",
         "files.output",
         "report.page",
         "report.study_figures",

@@ -334,6 +334,7 @@ def _first_choices(play: Episode, n_choices: int, play_number: int) -> Episode:
 
 
 def _reward_features(play: Episode) -> tuple[float, ...]:
+    """Features in the order of `REWARD_FEATURES`."""
     rewards = play.rewards
     t = np.arange(len(rewards)) - (len(rewards) - 1) / 2
     return (
@@ -346,7 +347,7 @@ def _reward_features(play: Episode) -> tuple[float, ...]:
 
 
 def _model_features(weights: Vector, psi: Vector, model: UCL, paid: Vector) -> tuple[float, ...]:
-    """Log decision noise, prior mean and log prior variance, clipped: see `WarningOptions`."""
+    """Features in the order of `MODEL_FEATURES`, clipped: see `WarningOptions`."""
     sd = float(paid.std()) or 1.0
     bound = WARNING.max_slope_factor
     slope = float(np.clip(weights[0], 1 / bound / sd, bound / sd))

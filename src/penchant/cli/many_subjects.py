@@ -376,13 +376,12 @@ def run_predict_files(
     else:
         fits = build_portion_fitter(found.scan, found.model, weights, OF_CHOICES_ALONE)
         say(f"Model: {fits}.")
-        _, place = found.scan.subjects.output_file(output_options.output, output_options.overwrite)
+        scan_subjects = found.scan.subjects
+        place = scan_subjects.output_target(output_options.output, output_options.overwrite).file
         words = "what is done is kept; the same command goes on from there."
         with message_if_interrupted(lambda: words):
             work = BatchBeliefs(fits, prediction.all_options)
-            found.scan.subjects.write_batch_results(
-                work, place, None, prediction.threads, "Predicting"
-            )
+            scan_subjects.write_batch_results(work, place, None, prediction.threads, "Predicting")
     say(f"Written: {output_options.output}")
     return _report_predictions(output_options)
 

@@ -41,7 +41,7 @@ def start_words(value: float | str | None) -> str:
     return "estimated" if value is None else f"{value:g}"
 
 
-ENOUGH = 5  # rewards beyond the first of an option that tell whether they vary
+MIN_REPEATED_REWARDS = 5  # of an option after its first reward; fewer do not show a variance
 
 
 def doubts_of_start(
@@ -134,4 +134,4 @@ def _variance_within_episodes(episodes: Sequence[Any], n_options: int) -> tuple[
         sums = np.bincount(option, away, n_options)
         squares += np.bincount(option, away**2, n_options) - sums**2 / np.maximum(counts, 1)
         freedom += np.maximum(counts - 1, 0)
-    return squares / np.maximum(freedom, 1), freedom >= ENOUGH
+    return squares / np.maximum(freedom, 1), freedom >= MIN_REPEATED_REWARDS

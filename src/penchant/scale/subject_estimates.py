@@ -23,7 +23,7 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -494,6 +494,13 @@ class BatchTask:
         return cast_result_columns(found) if hasattr(self.work, "one") else found
 
 
+class OutputTarget(NamedTuple):
+    """File to write to, and the temporary folder that is removed with it; None if it is kept."""
+
+    file: OutputFile
+    temporary_folder: TemporaryFolder | None
+
+
 @dataclass(frozen=True)
 class SubjectFiles:
     """Subjects in files, and the reader of their rows."""
@@ -506,7 +513,7 @@ class SubjectFiles:
         self, work: Any, *, output: Any, overwrite: bool, engine: Any, threads: int | None
     ) -> StoredEstimates:
         """Write estimates of all subjects to a file; `work.one` estimates one subject again."""
-        temporary, target = self.output_file(output, overwrite)
+        target, temporary = self.output_target(output, overwrite)
         batches, n_done = self.write_batch_results(
             work, target, engine, threads, "Fitting subjects"
         )
@@ -555,12 +562,13 @@ class SubjectFiles:
                 advance(batch.n_subjects)
                 yield result
 
-    def output_file(self, output: Any, overwrite: bool) -> tuple[Any, OutputFile]:
-        """Output file; without an output a temporary one, which the first item returned owns."""
+    def output_target(self, output: Any, overwrite: bool) -> OutputTarget:
+        """File to write results to; without an output a temporary one."""
         if output is not None:
-            return None, check_output(output, overwrite, [file.path for file in self.files])
+            file = check_output(output, overwrite, [file.path for file in self.files])
+            return OutputTarget(file, None)
         temporary = TemporaryFolder()
-        return temporary, OutputFile(temporary.folder / "results.parquet")
+        return OutputTarget(OutputFile(temporary.folder / "results.parquet"), temporary)
 
     def write_batch_results(
         self, work: Any, output: OutputFile, engine: Any, threads: int | None, description: str

@@ -84,7 +84,7 @@ class Task(Protocol):
         """Number of decisions in a block."""
 
     @property
-    def unit(self) -> tuple[str, str]:
+    def unit_setting_and_unit(self) -> tuple[str, str]:
         """Name of the setting that fixes the unit of rewards or amounts, and the unit."""
 
     def n_options(self, decision: int) -> int:
@@ -150,7 +150,7 @@ class RewardNoise:
         return {"gaussian": self.size, "bernoulli": 0.25, "none": 0.0}[self.kind]
 
     @property
-    def unit(self) -> tuple[str, str]:
+    def unit_setting_and_unit(self) -> tuple[str, str]:
         """Points; or wins, which are 1 or 0."""
         return "noise", "wins" if self.kind == "bernoulli" else "points"
 
@@ -219,9 +219,9 @@ class BanditTask:
     reversals: tuple[int, ...] = ()
 
     @property
-    def unit(self) -> tuple[str, str]:
+    def unit_setting_and_unit(self) -> tuple[str, str]:
         """Unit of the rewards."""
-        return self.noise.unit
+        return self.noise.unit_setting_and_unit
 
     def n_options(self, decision: int) -> int:
         """Number of options, the same at every decision."""
@@ -343,9 +343,9 @@ class GridTask:
     noise: RewardNoise
 
     @property
-    def unit(self) -> tuple[str, str]:
+    def unit_setting_and_unit(self) -> tuple[str, str]:
         """Unit of the rewards."""
-        return self.noise.unit
+        return self.noise.unit_setting_and_unit
 
     def n_options(self, decision: int) -> int:
         """Number of options, the same at every decision."""
@@ -520,7 +520,7 @@ class OffersTask:
         return len(self.offers) if self.adaptive is None else self.adaptive.n_decisions
 
     @property
-    def unit(self) -> tuple[str, str]:
+    def unit_setting_and_unit(self) -> tuple[str, str]:
         """The currency of the amounts."""
         return "currency", self.currency
 

@@ -246,7 +246,7 @@ def _jointly_fitted_blocks(plan: StudyPlan, cell: StudyCondition, block: int) ->
 
     def block_description(i: int) -> tuple[Any, ...]:
         task = cell.blocks[i].task
-        return task.page_settings(), task.unit, live_model_settings(plan, cell, i)
+        return task.page_settings(), task.unit_setting_and_unit, live_model_settings(plan, cell, i)
 
     here = block_description(block)
     return [

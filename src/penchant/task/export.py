@@ -254,7 +254,7 @@ def table_settings(plan: StudyPlan, block: Block) -> dict[str, Any]:
     Amounts in different units are kept apart, unless a condition of the study varies the unit.
     """
     conditions = [] if block.practice else list(plan.cells[0].labels)
-    setting, unit = block.task.unit
+    setting, unit = block.task.unit_setting_and_unit
     return {
         **block.task.analysis_settings(),
         **({} if setting in conditions else {"unit": unit}),
