@@ -80,15 +80,11 @@ def _python_wording(name: str, value: str | None) -> str:
 class MarkedText(str):
     """A sentence of a result: worded for Python, with its marks kept for another front end.
 
-        >>> text = MarkedText(f"Use {mark_argument('method', 'firth')}.")
-        >>> text
-        "Use method='firth'."
-    <<<<<<< HEAD
-        >>> word_marked_arguments(text_with_marks(text), lambda name, value: f"--{name} {value}")
-    =======
-        >>> word_marked_arguments(text, lambda name, value: f"--{name} {value}")
-    >>>>>>> main
-        "Use --method 'firth'."
+    >>> text = MarkedText(f"Use {mark_argument('method', 'firth')}.")
+    >>> text
+    "Use method='firth'."
+    >>> word_marked_arguments(text, lambda name, value: f"--{name} {value}")
+    "Use --method 'firth'."
     """
 
     marked: str
