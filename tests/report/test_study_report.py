@@ -460,7 +460,7 @@ def test_the_population_has_its_parameters_and_people_in_the_order_of_all_other_
             return {} if name == "population-spreads" else {k: v * 13 for k, v in table.items()}
 
     blocks = population_section(Several(), {})
-    tables = {one.caption: one.folded for one in blocks if isinstance(one, DataTable)}
+    tables = {one.caption: one.collapsed for one in blocks if isinstance(one, DataTable)}
     assert tables == {"Differences in the population": True, "The typical person": False}
 
 
