@@ -19,7 +19,7 @@ import numpy as np
 from scipy import optimize, special
 
 import penchant as pn
-from penchant.bandit.beliefs import ObservedSequence, beliefs_from_correlations
+from penchant.bandit.beliefs import ObservedSequence, posterior_beliefs
 from penchant.bandit.landscape import distances
 
 TRUTH = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 1000.0}
@@ -133,10 +133,9 @@ def belief_rows(repeats: int) -> list[tuple[str, str, str, str]]:
     track = ObservedSequence.from_episode(large)
     places = pn.grid(100, 100)
     away = np.linalg.norm(places[:, None] - places[track.options][None], axis=-1)
-    columns = np.exp(-away / 4.0)
-    took = median_time(lambda: beliefs_from_correlations(track, columns, columns, 0.01, 1), repeats)
+    took = median_time(lambda: posterior_beliefs(large, away, 0.01, 4.0, n_derivatives=1), repeats)
     tracemalloc.start()
-    beliefs_from_correlations(track, columns, columns, 0.01, 1)
+    posterior_beliefs(large, away, 0.01, 4.0, n_derivatives=1)
     peak = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     rows.append(
