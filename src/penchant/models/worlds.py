@@ -224,7 +224,7 @@ class PairsWorld(_Trials):
 
     @property
     def n_options(self) -> int:
-        """Number of options: the length of `probabilities`."""
+        """Length of `probabilities`, which are those of every option."""
         return len(self.probabilities)
 
     def events(self, rng: np.random.Generator) -> Events:
